@@ -96,5 +96,5 @@ pub use lease::{Lease, LeaseError};
 pub use locker::{LateRelease, Locker, Mode};
 pub use outcome::{Acquired, Extended, Held, Ownership, Refusal, Released};
 pub use owner::{Owner, Token};
-pub use release_channel::ReleaseChannel;
+pub use release_channel::{RefusalScope, ReleaseChannel};
 pub use votes::{Vote, Votes};

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use lockshift_wire::{Key, Reading, Transcript, Turn};
 
-use crate::{Acquired, Extended, Hold, Lease, Owner, Ownership, ReleaseChannel, Released};
+use crate::{Acquired, Extended, Hold, Lease, Owner, Ownership, RefusalScope, ReleaseChannel, Released};
 
 /// Which other holders a holder shares the lock with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,12 +95,9 @@ pub trait Locker: Send + Sync {
         None
     }
 
-    /// Whether an attempt is refused as long as that of another waiter on the same
-    /// [`release_channel`](Self::release_channel) is, if this is so for both of their protocols. Then the waiters of a program
-    /// can take turns, and one attempt speaks for all of them. Not so where holders share or re-enter the lock, or where it needs
-    /// more keys than that of the channel.
-    fn waiters_are_alike(&self) -> bool {
-        false
+    /// What the refusal of a waiter says about the others on the same [`release_channel`](Self::release_channel).
+    fn refusal_scope(&self) -> RefusalScope {
+        RefusalScope::OneWaiter
     }
 
     /// What `owner`, whose wait began at `since`, holds by this message on its [`release_channel`](Self::release_channel);
@@ -182,8 +179,8 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
         (**self).release_channel(owner)
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        (**self).waiters_are_alike()
+    fn refusal_scope(&self) -> RefusalScope {
+        (**self).refusal_scope()
     }
 
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {

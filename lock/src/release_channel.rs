@@ -1,4 +1,4 @@
-//! Where waiters listen for a release.
+//! Where waiters listen for a release, and what the refusal of one says about the others there.
 
 use alloc::vec::Vec;
 
@@ -10,4 +10,18 @@ pub struct ReleaseChannel {
     pub channel: Vec<u8>,
     /// Whether the channel belongs to its hash slot (SSUBSCRIBE) or to the whole server or cluster (SUBSCRIBE).
     pub sharded: bool,
+}
+
+/// What it says about the others on a [`ReleaseChannel`] that one waiter is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RefusalScope {
+    /// All of them are refused meanwhile, if this is so for their protocols too: the lock has one holder at a time, and
+    /// needs no key but that of the channel. The waiters of a program can take turns, and one attempt speaks for all.
+    AllWaiters,
+    /// Another one may be let in, because holders share the lock or enter it again. The release that woke this waiter is
+    /// used up: the lock is held.
+    OneWaiter,
+    /// The key of the channel may be free all the same, because the lock needs others as well: the release that woke this
+    /// waiter may serve the next one.
+    OtherKeys,
 }

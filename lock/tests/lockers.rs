@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, ReleaseChannel,
-    Released, Token, Vote, Votes,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, Refusal, RefusalScope,
+    ReleaseChannel, Released, Token, Vote, Votes,
 };
 use lockshift_wire::{Command, Entry, Fault, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -103,8 +103,8 @@ impl Locker for Elaborate {
         Some(ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true })
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        true
+    fn refusal_scope(&self) -> RefusalScope {
+        RefusalScope::AllWaiters
     }
 
     fn withdraw(&self, _: &Owner, _: &mut Transcript) -> Turn<()> {
@@ -136,7 +136,7 @@ fn a_protocol_that_says_nothing_more_is_exclusive_expires_and_leaves_nothing_beh
         assert_eq!((plain.mode(), plain.max_sharers()), (Mode::Exclusive, None));
         assert_eq!((plain.reentrant_name(&owner), plain.release_channel(&owner)), (None, None));
         assert!(!plain.needs_own_connection());
-        assert!(!plain.waiters_are_alike());
+        assert_eq!(plain.refusal_scope(), RefusalScope::OneWaiter);
         assert_eq!(plain.longest_pause(), None);
         let mut redis = Transcript::new();
         assert_eq!((plain.disclaim(&owner, &mut redis), plain.withdraw(&owner, &mut redis)), (Ok(()), Ok(())));
@@ -157,7 +157,7 @@ fn a_shared_protocol_says_what_the_protocol_says() {
     let channel = ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true };
     assert_eq!(shared.release_channel(&owner), Some(channel));
     assert!(shared.needs_own_connection());
-    assert!(shared.waiters_are_alike());
+    assert_eq!(shared.refusal_scope(), RefusalScope::AllWaiters);
     assert_eq!(shared.longest_pause(), Some(Duration::from_millis(3)));
 
     let since = Reading { wall: UnixTime::from_nanos(0), mono: MonoTime::since_origin(Duration::ZERO) };

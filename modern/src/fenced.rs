@@ -6,7 +6,7 @@
 use alloc::string::ToString;
 
 use lockshift_lock::{
-    Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, ReleaseChannel, Released,
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Owner, Ownership, RefusalScope, ReleaseChannel, Released,
 };
 use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 
@@ -86,7 +86,7 @@ impl Locker for FencedTokenLock {
         self.lock.release_channel(owner)
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        self.lock.waiters_are_alike()
+    fn refusal_scope(&self) -> RefusalScope {
+        self.lock.refusal_scope()
     }
 }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, RefusalScope,
+    ReleaseChannel, Released,
 };
 use lockshift_wire::{Key, Script, Transcript, Turn, script_file};
 use thiserror::Error;
@@ -162,5 +163,9 @@ impl Locker for MultiKeyLock {
 
     fn release_channel(&self, _: &Owner) -> Option<ReleaseChannel> {
         self.announced.map(|announce| announce.release_channel(&self.keys[0].sibling("released")))
+    }
+
+    fn refusal_scope(&self) -> RefusalScope {
+        RefusalScope::OtherKeys
     }
 }

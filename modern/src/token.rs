@@ -6,7 +6,8 @@ use alloc::string::ToString;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, RefusalScope,
+    ReleaseChannel, Released,
 };
 use lockshift_wire::{Fault, Key, Only, Pending, Script, Set, Transcript, Ttl, Turn, UnixTime, script_file};
 
@@ -134,8 +135,8 @@ impl Locker for TokenLock {
         self.announced.as_ref().map(|(announce, channel)| announce.release_channel(channel))
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        true
+    fn refusal_scope(&self) -> RefusalScope {
+        RefusalScope::AllWaiters
     }
 }
 

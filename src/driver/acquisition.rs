@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift_lock::{Held, Hold, Locker, Owner, ReleaseChannel};
+use lockshift_lock::{Held, Hold, Locker, Owner, RefusalScope, ReleaseChannel};
 use lockshift_wire::{MonoTime, Reading, Transcript};
 
 use super::counters::Counters;
@@ -49,9 +49,9 @@ impl Acquisition {
         self.locker.release_channel(&self.owner)
     }
 
-    /// Whether it takes turns with others that wait where it does.
-    pub(super) fn waiters_are_alike(&self) -> bool {
-        self.locker.waiters_are_alike()
+    /// What a refusal says about others that wait where it does.
+    pub(super) fn refusal_scope(&self) -> RefusalScope {
+        self.locker.refusal_scope()
     }
 
     /// What it holds by this message, which was read at `now`. One of which less than nine tenths of a lease are left is

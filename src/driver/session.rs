@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockshift_lock::{Acquired, Held, Hold, Locker, Owner, Ownership};
+use lockshift_lock::{Acquired, Held, Hold, Locker, Owner, Ownership, RefusalScope};
 use lockshift_wire::{Command, Reply, Transcript, Turn};
 
 use super::counters::Counters;
@@ -117,7 +117,10 @@ impl<S: SharedLink> LockSession<S> {
     /// What this owner holds is about to be released: those of this program that wait for it come before those that have not
     /// tried yet.
     pub(super) fn begin_release(&self, owner: &Owner) {
-        let Some(waiters) = self.waiters.as_ref().filter(|_| self.locker.waiters_are_alike()) else { return };
+        let Some(waiters) = self.waiters.as_ref().filter(|_| self.locker.refusal_scope() == RefusalScope::AllWaiters)
+        else {
+            return;
+        };
         if let Some(channel) = self.locker.release_channel(owner) {
             waiters.state().registry.begin_release(&channel, host::mono());
         }

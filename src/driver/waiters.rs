@@ -2,7 +2,8 @@
 //!
 //! All waiters of one process share one connection. A message wakes one waiter if it is `0`, the waiter of that name if
 //! it is a token or begins with one and a colon, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
-//! no release is missed, and no release wakes a crowd. A wake-up by name is not passed on: the protocol has chosen the
+//! no release is missed, and no release wakes a crowd. So does one that is refused where its lock needs other keys as well,
+//! as the key that was released may still be free. A wake-up by name is not passed on: the protocol has chosen the
 //! waiter, and chooses the next one when that waiter leaves its queue.
 //!
 //! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for a
@@ -12,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use lockshift_lock::{ReleaseChannel, Token};
+use lockshift_lock::{RefusalScope, ReleaseChannel, Token};
 use lockshift_wire::MonoTime;
 
 use super::wake_up::WakeUp;
@@ -49,10 +50,23 @@ struct Channel {
 /// One that waits for a release.
 #[derive(Clone, Debug)]
 pub(super) struct Waiter {
-    pub(super) name: Token,
-    /// Whether it is [like the others](lockshift_lock::Locker::waiters_are_alike) that are.
-    pub(super) is_alike: bool,
-    pub(super) wake_up: WakeUp,
+    name: Token,
+    scope: RefusalScope,
+    wake_up: WakeUp,
+    /// Whether it had been woken when its last attempt began.
+    was_woken: bool,
+}
+
+impl Waiter {
+    /// One that has not tried yet.
+    pub(super) const fn new(name: Token, scope: RefusalScope, wake_up: WakeUp) -> Self {
+        Self { name, scope, wake_up, was_woken: false }
+    }
+
+    /// Whether it is refused together with all others of which this is so.
+    fn is_alike(&self) -> bool {
+        self.scope == RefusalScope::AllWaiters
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +181,10 @@ impl WaiterRegistry {
     /// An attempt of this waiter begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get(&number) else { return };
+        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
         waiter.wake_up.clear();
-        queue.asleep.insert(number);
-        if waiter.is_alike {
+        waiter.was_woken = queue.asleep.insert(number);
+        if waiter.is_alike() {
             queue.speak_for_others(now);
         }
     }
@@ -180,12 +194,17 @@ impl WaiterRegistry {
         self.channels.get_mut(channel).into_iter().for_each(|queue| queue.speak_for_others(now));
     }
 
-    /// An attempt of this waiter was refused, by a lease that may end then.
-    pub(super) fn refused_until(&mut self, channel: &ReleaseChannel, number: u64, lease_end: MonoTime) {
-        if let Some(queue) = self.channels.get_mut(channel)
-            && queue.waiting.get(&number).is_some_and(|waiter| waiter.is_alike)
-        {
-            queue.spoken_for_until = queue.spoken_for_until.map(|until| until.min(lease_end));
+    /// An attempt of this waiter was refused, by a lease that may end then, if that is known. If the lock needs other keys as
+    /// well, the wake-up of that attempt goes to the next waiter.
+    pub(super) fn attempt_refused(&mut self, channel: &ReleaseChannel, number: u64, lease_end: Option<MonoTime>) {
+        let Some(queue) = self.channels.get_mut(channel) else { return };
+        let Some(waiter) = queue.waiting.get(&number) else { return };
+        match (waiter.scope, lease_end) {
+            (RefusalScope::AllWaiters, Some(lease_end)) => {
+                queue.spoken_for_until = queue.spoken_for_until.map(|until| until.min(lease_end));
+            }
+            (RefusalScope::OtherKeys, _) if waiter.was_woken => queue.wake_next(number),
+            (RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys, _) => {}
         }
     }
 
@@ -287,6 +306,12 @@ impl Channel {
         }
     }
 
+    /// Wakes the first behind this one that is not awake already.
+    fn wake_next(&mut self, number: u64) {
+        let next = self.asleep.range(number + 1..).next().copied();
+        next.into_iter().for_each(|next| self.wake(next));
+    }
+
     fn wake(&mut self, number: u64) {
         self.asleep.remove(&number);
         self.waiting.get(&number).into_iter().for_each(|waiter| waiter.wake_up.wake());
@@ -294,9 +319,8 @@ impl Channel {
 
     /// Whether one that is like this waiter came before it.
     fn is_behind(&self, number: u64) -> bool {
-        let is_alike = |waiter: &Waiter| waiter.is_alike;
-        self.waiting.get(&number).is_some_and(is_alike)
-            && self.waiting.range(..number).any(|(_, earlier)| is_alike(earlier))
+        self.waiting.get(&number).is_some_and(Waiter::is_alike)
+            && self.waiting.range(..number).any(|(_, earlier)| earlier.is_alike())
     }
 
     /// What wakes the waiter of this name, if it still waits.

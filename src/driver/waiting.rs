@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_lock::{Held, Hold, ReleaseChannel};
+use lockshift_lock::{Held, Hold, RefusalScope, ReleaseChannel};
 
 use super::acquisition::Acquisition;
 use super::error::Error;
@@ -90,8 +90,8 @@ impl NotifiedWaiter {
         enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> u64,
     ) -> Self {
         let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
-        let (name, is_alike) = (acquisition.owner().token, acquisition.waiters_are_alike());
-        let waiter = Waiter { name, is_alike, wake_up: wake_up.clone() };
+        let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());
+        let waiter = Waiter::new(name, scope, wake_up.clone());
         let number = enter(&mut waiters.state().registry, channel, waiter);
         listener.listen(channel);
         Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
@@ -120,7 +120,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
             patience: wait.begin(acquisition.began()),
             listener,
             waiter: None,
-            takes_turns: acquisition.waiters_are_alike(),
+            takes_turns: acquisition.refusal_scope() == RefusalScope::AllWaiters,
         }
     }
 
@@ -176,9 +176,9 @@ impl<'a, L: Listener> Waiting<'a, L> {
         let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
         self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);
         let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
-        if let (Some(waiter), Ok(Attempt::Held(Held { retry_in: Some(left), .. }))) = (&self.waiter, attempt) {
-            let lease_end = host::mono().saturating_add(*left);
-            waiter.waiters.state().registry.refused_until(&waiter.channel, waiter.number, lease_end);
+        if let (Some(waiter), Ok(Attempt::Held(held))) = (&self.waiter, attempt) {
+            let lease_end = held.retry_in.map(|left| host::mono().saturating_add(left));
+            waiter.waiters.state().registry.attempt_refused(&waiter.channel, waiter.number, lease_end);
         }
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
         let pause = match attempt {

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU8, NonZeroU32};
 
-use lockshift_lock::{LateRelease, Locker, Mode};
+use lockshift_lock::{LateRelease, Locker, Mode, RefusalScope};
 use lockshift_modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift_modern::{
     FairLock, FencedTokenLock, MultiKeyLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, Semaphore, StampHashLock,
@@ -28,8 +28,8 @@ fn describe(lock: &dyn Locker) -> String {
         let name = name.replace(&owner().thread_name(), "<me>").replace(&owner().instance.hex(), "<instance>");
         text += &format!(", announced on {name}");
     }
-    if lock.waiters_are_alike() {
-        text += ", waiters are alike";
+    if lock.refusal_scope() != RefusalScope::OneWaiter {
+        text += &format!(", a refusal concerns {:?}", lock.refusal_scope());
     }
     if let Some(pause) = lock.longest_pause() {
         text += &format!(", every {pause:?}");
@@ -48,10 +48,10 @@ fn each_lock_says_what_it_is() {
     let keys = MultiKeyLock::new(["{k}a", "{k}b"].map(Into::into), exact).unwrap();
     let late = ", a late release may free another";
     let table: [(&dyn Locker, &str); 20] = [
-        (&TokenLock::new(key(), exact), "k 1.5s Exclusive, waiters are alike"),
-        (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive, waiters are alike"),
+        (&TokenLock::new(key(), exact), "k 1.5s Exclusive, a refusal concerns AllWaiters"),
+        (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive, a refusal concerns AllWaiters"),
         (&FairLock::new(key(), exact), "k 1.5s Exclusive, announced on {k}:bell:<instance>, every 1.666666666s"),
-        (&keys, "{k}a 1.5s Exclusive"),
+        (&keys, "{k}a 1.5s Exclusive, a refusal concerns OtherKeys"),
         (&Redlock::new(key(), exact, NonZeroU8::new(3).unwrap()), "k 1.5s Exclusive"),
         (&ReentrantLock::new(key(), exact), &format!("k 2s Exclusive{late}, re-entrant as <me>")),
         (&ReadWriteLock::new(key(), Mode::Shared, exact), "k 1.5s Shared"),

@@ -2,7 +2,8 @@
 //! another type they believe that they have acquired it, run unlocked, and delete it at the end. A command must not.
 
 use crate::lock::{
-    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, RefusalScope, ReleaseChannel,
+    Released,
 };
 use crate::protocols::KeyType;
 use crate::wire::{Command, Key, Node, NodeReply, Reading, Reply, Transcript, Turn};
@@ -119,8 +120,8 @@ impl Locker for Typed {
         self.locker.release_channel(owner)
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        self.locker.waiters_are_alike()
+    fn refusal_scope(&self) -> RefusalScope {
+        self.locker.refusal_scope()
     }
 
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {

@@ -10,7 +10,8 @@ struct Fixture {
 }
 
 fn waiter(number: u8, is_alike: bool) -> Waiter {
-    Waiter { name: Token::new([number; 16]), is_alike, wake_up: WakeUp::default() }
+    let scope = if is_alike { RefusalScope::AllWaiters } else { RefusalScope::OneWaiter };
+    Waiter::new(Token::new([number; 16]), scope, WakeUp::default())
 }
 
 const fn at(millis: u64) -> MonoTime {
@@ -289,14 +290,14 @@ fn an_attempt_speaks_for_others_no_longer_than_until_the_lease_may_end() {
     let mut shared = three_alike();
     shared.begin_attempt(0, at(100));
     let (channel, number) = (shared.channel.clone(), shared.waiting[0].0);
-    shared.registry.refused_until(&channel, number, at(200));
+    shared.registry.attempt_refused(&channel, number, Some(at(200)));
     assert_eq!((shared.spoken_for(at(199)), shared.spoken_for(at(200))), (vec![1, 2], vec![]));
     shared.begin_attempt(1, at(300));
-    shared.registry.refused_until(&channel, number, at(9000));
+    shared.registry.attempt_refused(&channel, number, Some(at(9000)));
     assert_eq!((shared.spoken_for(at(549)), shared.spoken_for(at(550))), (vec![1, 2], vec![]), "by another lease");
     shared.enter_first(3, false);
     shared.begin_attempt(0, at(2000));
-    shared.registry.refused_until(&channel, shared.waiting[3].0, at(2100));
+    shared.registry.attempt_refused(&channel, shared.waiting[3].0, Some(at(2100)));
     assert_eq!(shared.spoken_for(at(2200)), [1, 2], "the lease of something else");
 }
 
@@ -336,4 +337,31 @@ fn none_is_spoken_for_where_a_release_would_not_wake_it() {
     assert_eq!(shared.spoken_for(at(0)), [1, 2]);
     shared.registry.lost(&shared.channel);
     assert_eq!(shared.spoken_for(at(0)), [0_usize; 0]);
+}
+
+#[test]
+fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
+    let mut shared = Fixture::of(1);
+    for (number, scope) in [(1, RefusalScope::OtherKeys), (2, RefusalScope::OtherKeys), (3, RefusalScope::AllWaiters)] {
+        let waiter = Waiter::new(Token::new([number; 16]), scope, WakeUp::default());
+        let flag = waiter.wake_up.clone();
+        shared.waiting.push((shared.registry.enter(&shared.channel, waiter), flag));
+    }
+    let refuse = |shared: &mut Fixture, index: usize| {
+        shared.begin_attempt(index, at(0));
+        let number = shared.waiting[index].0;
+        shared.registry.attempt_refused(&shared.channel, number, None);
+    };
+    refuse(&mut shared, 1);
+    assert_eq!(shared.awake(), [0_usize; 0], "nothing had woken it");
+    shared.receive("0");
+    refuse(&mut shared, 0);
+    assert_eq!(shared.awake(), [0_usize; 0], "the lock is held");
+    shared.leave(0, at(0));
+    shared.receive("0");
+    for index in 1..4 {
+        assert_eq!(shared.awake(), [index]);
+        refuse(&mut shared, index);
+    }
+    assert_eq!(shared.awake(), [0_usize; 0], "all have tried");
 }

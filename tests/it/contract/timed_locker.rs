@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use lockshift::lock::{
-    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, ReleaseChannel, Released,
+    Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, RefusalScope, ReleaseChannel,
+    Released,
 };
 use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
@@ -165,8 +166,8 @@ impl Locker for TimedLocker {
         self.lock.release_channel(&self.owner)
     }
 
-    fn waiters_are_alike(&self) -> bool {
-        self.lock.waiters_are_alike()
+    fn refusal_scope(&self) -> RefusalScope {
+        self.lock.refusal_scope()
     }
 
     fn granted(&self, _: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {

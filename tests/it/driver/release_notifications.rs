@@ -33,6 +33,7 @@ in_both_worlds! {
     a_waiter_makes_its_first_try_whatever_its_limit,
     a_holder_that_announces_nothing_delays_no_newcomer,
     a_waiter_for_several_keys_delays_no_newcomer,
+    a_waiter_that_another_key_keeps_waiting_passes_its_wake_up_on,
     a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on,
     a_listener_whose_peer_is_dead_is_given_up_and_listens_anew,
     each_attempt_of_a_wait_has_a_token_of_its_own,
@@ -267,6 +268,24 @@ fn a_waiter_for_several_keys_delays_no_newcomer<W: World + 'static>() {
     let elapsed = began.elapsed();
     drop((other.release(guard), waiting));
     assert!(elapsed < NEWCOMERS * ms(250) / 2, "{elapsed:?}");
+}
+
+/// A release wakes it, as the first that waits, and is of no use to it. Bob would sleep until the lease ends.
+fn a_waiter_that_another_key_keeps_waiting_passes_its_wake_up_on<W: World + 'static>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let open = |lock: TokenLock| W::open(&server, lock.announced(Publish::Everywhere)).notified_by(&releases);
+    let (alice, other) = (open(token(AN_HOUR)), open(token_on("{k}:2", AN_HOUR)));
+    let (guard, kept) = (alice.win(), other.win());
+    let mut monitor = Monitor::on(&server);
+    let both = wait_for_it(W::open(&server, both_keys()).notified_by(&releases));
+    until_quiet(&server, &mut monitor);
+    let bob = wait_for_it(open(token(AN_HOUR)));
+    until_quiet(&server, &mut monitor);
+    assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+    let (bob, won) = bob.recv_timeout(PATIENCE).expect("the wake-up reaches him");
+    let Ok(Attempt::Won(guard)) = won else { panic!("it is free: {won:?}") };
+    drop((bob.release(guard), other.release(kept), both));
 }
 
 /// A world, and what its wait ended with.
