@@ -53,14 +53,14 @@ pub(super) struct Waiter {
     name: Token,
     scope: RefusalScope,
     wake_up: WakeUp,
-    /// Whether it had been woken when its last attempt began.
-    was_woken: bool,
+    /// Whether it was woken in place of all others, and has not been refused since.
+    is_woken_alone: bool,
 }
 
 impl Waiter {
     /// One that has not tried yet.
     pub(super) const fn new(name: Token, scope: RefusalScope, wake_up: WakeUp) -> Self {
-        Self { name, scope, wake_up, was_woken: false }
+        Self { name, scope, wake_up, is_woken_alone: false }
     }
 
     /// Whether it is refused together with all others of which this is so.
@@ -181,9 +181,9 @@ impl WaiterRegistry {
     /// An attempt of this waiter begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
+        let Some(waiter) = queue.waiting.get(&number) else { return };
         waiter.wake_up.clear();
-        waiter.was_woken = queue.asleep.insert(number);
+        queue.asleep.insert(number);
         if waiter.is_alike() {
             queue.speak_for_others(now);
         }
@@ -194,16 +194,17 @@ impl WaiterRegistry {
         self.channels.get_mut(channel).into_iter().for_each(|queue| queue.speak_for_others(now));
     }
 
-    /// An attempt of this waiter was refused, by a lease that may end then, if that is known. If the lock needs other keys as
-    /// well, the wake-up of that attempt goes to the next waiter.
+    /// An attempt of this waiter was refused, by a lease that may end then, if that is known. Where the lock needs other keys as
+    /// well, the wake-up that no other waiter has had goes to the next one.
     pub(super) fn attempt_refused(&mut self, channel: &ReleaseChannel, number: u64, lease_end: Option<MonoTime>) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get(&number) else { return };
+        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
+        let was_woken_alone = std::mem::take(&mut waiter.is_woken_alone);
         match (waiter.scope, lease_end) {
             (RefusalScope::AllWaiters, Some(lease_end)) => {
                 queue.spoken_for_until = queue.spoken_for_until.map(|until| until.min(lease_end));
             }
-            (RefusalScope::OtherKeys, _) if waiter.was_woken => queue.wake_next(number),
+            (RefusalScope::OtherKeys, _) if was_woken_alone => queue.wake_one_from(number + 1),
             (RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys, _) => {}
         }
     }
@@ -301,15 +302,14 @@ impl Channel {
     /// Wakes the first that is not awake already, which takes no longer if many are. If all are, each will try later than
     /// now.
     fn wake_one(&mut self) {
-        if let Some(waiter) = self.asleep.pop_first().and_then(|number| self.waiting.get(&number)) {
-            waiter.wake_up.wake();
-        }
+        self.wake_one_from(0);
     }
 
-    /// Wakes the first behind this one that is not awake already.
-    fn wake_next(&mut self, number: u64) {
-        let next = self.asleep.range(number + 1..).next().copied();
-        next.into_iter().for_each(|next| self.wake(next));
+    /// The same, of those that have this number or a higher one.
+    fn wake_one_from(&mut self, number: u64) {
+        let Some(first) = self.asleep.range(number..).next().copied() else { return };
+        self.wake(first);
+        self.waiting.get_mut(&first).into_iter().for_each(|waiter| waiter.is_woken_alone = true);
     }
 
     fn wake(&mut self, number: u64) {

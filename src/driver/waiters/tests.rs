@@ -364,4 +364,9 @@ fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
         refuse(&mut shared, index);
     }
     assert_eq!(shared.awake(), [0_usize; 0], "all have tried");
+    shared.receive("1");
+    for index in [3, 2, 1] {
+        refuse(&mut shared, index);
+    }
+    assert_eq!(shared.awake(), [0_usize; 0], "each of them was woken by itself");
 }
