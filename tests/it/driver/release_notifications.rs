@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, scope};
+use std::time::Duration;
 
 #[cfg(feature = "tokio")]
 use lockshift::driver::aio;
@@ -160,33 +161,38 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
     });
 }
 
-/// Each acquires again and again, beside the others, and hardly any attempt is refused.
-fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
-    const CLIENTS: usize = 8;
-    const TIMES: usize = 25;
-    let server = Server::start();
-    let releases = W::releases(&server);
-    let mut monitor = Monitor::on(&server);
+/// So many clients of one program acquire so often, and hold for so long: which of them, in order.
+fn turns_of<W: World>(server: &Server, clients: usize, times: usize, length: Duration) -> Vec<usize> {
+    let releases = W::releases(server);
     let turns = Mutex::new(Vec::new());
     scope(|scope| {
-        for number in 0..CLIENTS {
-            let (world, turns) = (W::open(&server, announced()).notified_by(&releases), &turns);
+        for number in 0..clients {
+            let (world, turns) = (W::open(server, announced()).notified_by(&releases), &turns);
             scope.spawn(move || {
-                for _ in 0..TIMES {
+                for _ in 0..times {
                     let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else {
                         panic!("it waits for its turn")
                     };
                     turns.lock().unwrap().push(number);
-                    pause(ms(2));
+                    pause(length);
                     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
                 }
             });
         }
     });
+    turns.into_inner().unwrap()
+}
+
+/// Each acquires again and again, beside the others, and hardly any attempt is refused.
+fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
+    const CLIENTS: usize = 8;
+    const TIMES: usize = 25;
+    let server = Server::start();
+    let mut monitor = Monitor::on(&server);
+    let turns = turns_of::<W>(&server, CLIENTS, TIMES, ms(2));
     let attempts = count(&monitor.take(), "SET");
     assert!(attempts < CLIENTS * TIMES * 5 / 4, "{attempts} attempts");
     // While all of them wait, few acquire twice in the time in which each of four could once.
-    let turns = turns.into_inner().unwrap();
     let fair = turns[CLIENTS..CLIENTS * TIMES / 2]
         .windows(CLIENTS / 2)
         .filter(|turns| turns.iter().collect::<BTreeSet<_>>().len() == turns.len());
@@ -196,25 +202,7 @@ fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
 /// No attempt speaks for the waiters any more when such a hold ends.
 fn a_client_that_releases_after_a_long_hold_comes_after_those_that_wait<W: World>() {
     const TIMES: usize = 8;
-    let server = Server::start();
-    let releases = W::releases(&server);
-    let turns = Mutex::new(Vec::new());
-    scope(|scope| {
-        for number in 0..2 {
-            let (world, turns) = (W::open(&server, announced()).notified_by(&releases), &turns);
-            scope.spawn(move || {
-                for _ in 0..TIMES {
-                    let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else {
-                        panic!("it waits for its turn")
-                    };
-                    turns.lock().unwrap().push(number);
-                    pause(ms(300));
-                    assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
-                }
-            });
-        }
-    });
-    let turns = turns.into_inner().unwrap();
+    let turns = turns_of::<W>(&Server::start(), 2, TIMES, ms(300));
     let again = turns[1..].windows(2).filter(|pair| pair[0] == pair[1]).count();
     assert!(again <= 1, "the client that releases acquires again: {turns:?}");
 }
