@@ -12,7 +12,7 @@ pub struct ReleaseChannel {
     pub sharded: bool,
 }
 
-/// What it says about the others on a [`ReleaseChannel`] that one waiter is refused.
+/// What the refusal of one waiter says about the others on its [`ReleaseChannel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalScope {
     /// All of them are refused meanwhile, if this is so for their protocols too: the lock has one holder at a time, and

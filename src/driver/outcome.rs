@@ -26,7 +26,8 @@ pub enum Attempt<G> {
 
 impl<G> Attempt<G> {
     /// Whether a waiter that was woken for a release has made use of it: it holds the lock, or another client does. If
-    /// not, the lock may be free, and the wake-up goes to the next waiter.
+    /// not, the lock may be free, and the wake-up goes to the next waiter. The registry of waiters knows of locks that may be
+    /// refused because of another key.
     pub(super) fn uses_the_wake_up(&self) -> bool {
         match self {
             Self::Won(_) | Self::Held(_) => true,
