@@ -328,6 +328,12 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_is_ended_in_time_before_the_lock_is_lost() {
+        assert!(lease_since(0).end(at(987)).is_in_time());
+        assert!(!lease_since(0).end(at(988)).is_in_time());
+    }
+
+    #[test]
     fn what_was_released_in_time_is_never_lost() {
         let mut state = lease_since(0);
         state.end(at(5));
