@@ -16,6 +16,12 @@ pub(crate) fn run(example: &str, args: &[&str], server: &Server) -> Output {
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
+    // Build scripts that watch what cargo says of the package under test (that of `ring` does) would run again, and all that
+    // depends on them would be built twice: here, and by the next cargo that is not the child of a test.
+    let of_the_package = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_the_package)) {
+        cargo.env_remove(name);
+    }
     let cargo = cargo.arg("--").args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
     cargo.env("REDIS_URL", server.url()).output().expect("cargo runs")
 }
