@@ -8,7 +8,8 @@
 //!
 //! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for a
 //! while after the last attempt of another, after a release of this program, and after a message that wakes one. So a client
-//! that releases does not acquire again before those that have waited, and few attempts are sent that are bound to fail.
+//! that releases does not acquire again before those that have waited, and few attempts are sent that are bound to fail. They
+//! do so for a moment also before the subscription is confirmed: then the first of them polls for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,6 +27,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// release, delays those that have not tried no longer than this.
 const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 
+/// For how long a subscription that was asked for counts as about to be confirmed, from the first waiter on. Meanwhile no
+/// release wakes anyone: the first of those that are alike polls, and the others wait for it or for the subscription.
+const SUBSCRIBING: Duration = Duration::from_millis(250);
+
 /// The waiters for releases, by channel.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
@@ -36,6 +41,8 @@ pub(super) struct WaiterRegistry {
 #[derive(Debug)]
 struct Channel {
     subscription: Subscription,
+    /// Until when a subscription that is not confirmed yet counts as about to be.
+    subscribing_until: MonoTime,
     /// By number, which is the order in which they came.
     waiting: BTreeMap<u64, Waiter>,
     /// The numbers by name.
@@ -146,10 +153,10 @@ impl WaiterRegistry {
     }
 
     /// A waiter begins before its first attempt, the last in line.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter, now: MonoTime) -> u64 {
         let number = self.next;
         self.next += 1;
-        let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::wanted);
+        let queue = self.channels.entry(channel.clone()).or_insert_with(|| Channel::wanted(now));
         queue.idle_since = None;
         queue.asleep.insert(number);
         queue.named.insert(waiter.name, number);
@@ -158,14 +165,16 @@ impl WaiterRegistry {
     }
 
     /// A waiter begins after an attempt, the last in line. Where the subscription is confirmed already it is woken at once,
-    /// unless one that is like it came before: the lock may have been released since that attempt.
-    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
-        let number = self.enter(channel, waiter);
-        if let Some(queue) = self.channels.get_mut(channel)
-            && queue.subscription == Subscription::Confirmed
-            && !queue.is_behind(number)
-        {
-            queue.wake(number);
+    /// unless one that is like it came before: the lock may have been released since that attempt. Where it is not confirmed
+    /// yet, that attempt speaks for those that are alike.
+    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, waiter: Waiter, now: MonoTime) -> u64 {
+        let is_alike = waiter.is_alike();
+        let number = self.enter(channel, waiter, now);
+        let Some(queue) = self.channels.get_mut(channel) else { return number };
+        match queue.subscription {
+            Subscription::Confirmed if !queue.is_behind(number) => queue.wake(number),
+            Subscription::Wanted | Subscription::Asked if is_alike => queue.speak_for_others(now),
+            _ => {}
         }
         number
     }
@@ -174,8 +183,12 @@ impl WaiterRegistry {
     /// woken before it, and another has tried or released only just.
     pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
         let queue = self.channels.get(channel)?;
-        let sleeps = queue.subscription == Subscription::Confirmed && queue.asleep.contains(&number);
-        queue.spoken_for_until.filter(|until| sleeps && now < *until && queue.is_behind(number))
+        let until = match queue.subscription {
+            Subscription::Confirmed => queue.spoken_for_until?,
+            Subscription::Wanted | Subscription::Asked => queue.spoken_for_until?.min(queue.subscribing_until),
+            Subscription::Refused => return None,
+        };
+        (now < until && queue.asleep.contains(&number) && queue.is_behind(number)).then_some(until)
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.
@@ -283,9 +296,10 @@ fn name_in(message: &[u8]) -> Option<Token> {
 }
 
 impl Channel {
-    fn wanted() -> Self {
+    fn wanted(now: MonoTime) -> Self {
         Self {
             subscription: Subscription::Wanted,
+            subscribing_until: now.saturating_add(SUBSCRIBING),
             waiting: BTreeMap::new(),
             named: BTreeMap::new(),
             asleep: BTreeSet::new(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_lock::{Held, Hold, RefusalScope, ReleaseChannel};
+use lockshift_wire::MonoTime;
 
 use super::acquisition::Acquisition;
 use super::error::Error;
@@ -87,12 +88,12 @@ impl NotifiedWaiter {
     fn enter(
         (listener, channel): &(&impl Listener, ReleaseChannel),
         acquisition: &Acquisition,
-        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> u64,
+        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter, MonoTime) -> u64,
     ) -> Self {
         let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
         let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());
         let waiter = Waiter::new(name, scope, wake_up.clone());
-        let number = enter(&mut waiters.state().registry, channel, waiter);
+        let number = enter(&mut waiters.state().registry, channel, waiter, host::mono());
         listener.listen(channel);
         Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
     }

@@ -39,14 +39,14 @@ impl Fixture {
     fn enter(&mut self, number: u8) {
         let waiter = waiter(number, false);
         let flag = waiter.wake_up.clone();
-        self.waiting.push((self.registry.enter_after_attempt(&self.channel, waiter), flag));
+        self.waiting.push((self.registry.enter_after_attempt(&self.channel, waiter, at(0)), flag));
     }
 
     /// One that has not tried yet.
     fn enter_first(&mut self, number: u8, is_alike: bool) {
         let waiter = waiter(number, is_alike);
         let flag = waiter.wake_up.clone();
-        self.waiting.push((self.registry.enter(&self.channel, waiter), flag));
+        self.waiting.push((self.registry.enter(&self.channel, waiter, at(0)), flag));
     }
 
     fn begin_attempt(&mut self, index: usize, now: MonoTime) {
@@ -306,10 +306,10 @@ fn one_that_enters_after_its_attempt_is_woken_unless_it_is_behind_others() {
     let mut shared = three_alike();
     shared.begin_attempt(0, at(0));
     let late = waiter(3, true);
-    shared.registry.enter_after_attempt(&shared.channel, late.clone());
+    shared.registry.enter_after_attempt(&shared.channel, late.clone(), at(0));
     assert!(!late.wake_up.is_woken());
     let other = waiter(4, false);
-    shared.registry.enter_after_attempt(&shared.channel, other.clone());
+    shared.registry.enter_after_attempt(&shared.channel, other.clone(), at(0));
     assert!(other.wake_up.is_woken());
 }
 
@@ -328,15 +328,55 @@ fn the_first_of_a_kind_is_not_spoken_for() {
 
 #[test]
 fn none_is_spoken_for_where_a_release_would_not_wake_it() {
-    let mut shared = Fixture::unconfirmed(0);
-    (0..2).for_each(|number| shared.enter_first(number, true));
-    shared.begin_attempt(0, at(0));
-    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "not confirmed");
     let mut shared = three_alike();
-    shared.begin_attempt(0, at(0));
-    assert_eq!(shared.spoken_for(at(0)), [1, 2]);
+    shared.begin_attempt(0, at(900));
+    assert_eq!(shared.spoken_for(at(900)), [1, 2]);
     shared.registry.lost(&shared.channel);
-    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0]);
+    shared.begin_attempt(0, at(900));
+    assert_eq!(shared.spoken_for(at(900)), [0_usize; 0]);
+    let mut shared = three_alike();
+    shared.registry.broke();
+    shared.begin_attempt(0, at(900));
+    assert_eq!(shared.spoken_for(at(900)), [0_usize; 0]);
+}
+
+#[test]
+fn those_that_are_alike_wait_a_moment_for_the_subscription() {
+    let unconfirmed = || {
+        let mut shared = Fixture::unconfirmed(0);
+        for number in 0..3 {
+            let waiter = waiter(number, true);
+            let flag = waiter.wake_up.clone();
+            shared.waiting.push((shared.registry.enter_after_attempt(&shared.channel, waiter, at(100)), flag));
+        }
+        shared
+    };
+    let mut shared = unconfirmed();
+    assert_eq!((shared.awake(), shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![], vec![1, 2], vec![]));
+    shared.registry.due(at(100));
+    shared.begin_attempt(0, at(200));
+    assert_eq!(
+        (shared.spoken_for(at(349)), shared.spoken_for(at(350))),
+        (vec![1, 2], vec![]),
+        "no attempt prolongs it"
+    );
+    shared.registry.attempt_refused(&shared.channel, shared.waiting[0].0, Some(at(300)));
+    assert_eq!((shared.spoken_for(at(299)), shared.spoken_for(at(300))), (vec![1, 2], vec![]), "the lease may end");
+    shared.registry.confirmed(&shared.channel);
+    assert_eq!(shared.awake(), [0]);
+    shared.begin_attempt(0, at(300));
+    assert_eq!(shared.spoken_for(at(549)), [1, 2], "an attempt speaks for others as long as ever now");
+
+    let mut shared = unconfirmed();
+    shared.registry.due(at(100));
+    shared.registry.refused(&shared.channel);
+    assert_eq!(shared.spoken_for(at(100)), [0_usize; 0], "nothing will wake them");
+
+    let mut shared = Fixture::unconfirmed(2);
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "each is refused for reasons of its own");
+    shared.enter_first(2, true);
+    shared.enter_first(3, true);
+    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "none that is like it has tried");
 }
 
 #[test]
@@ -345,7 +385,7 @@ fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
     for (number, scope) in [(1, RefusalScope::OtherKeys), (2, RefusalScope::OtherKeys), (3, RefusalScope::AllWaiters)] {
         let waiter = Waiter::new(Token::new([number; 16]), scope, WakeUp::default());
         let flag = waiter.wake_up.clone();
-        shared.waiting.push((shared.registry.enter(&shared.channel, waiter), flag));
+        shared.waiting.push((shared.registry.enter(&shared.channel, waiter, at(0)), flag));
     }
     let refuse = |shared: &mut Fixture, index: usize| {
         shared.begin_attempt(index, at(0));
