@@ -9,7 +9,8 @@
 //! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for a
 //! while after the last attempt of another, after a release of this program, and after a message that wakes one. So a client
 //! that releases does not acquire again before those that have waited, and few attempts are sent that are bound to fail. They
-//! do so for a moment also before the subscription is confirmed: then the first of them polls for all.
+//! do so from their first attempt on. The server is asked for a subscription when one of them has been refused; until that is
+//! confirmed the first of them polls for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,8 +28,8 @@ const LINGER: Duration = Duration::from_secs(1);
 /// release, delays those that have not tried no longer than this.
 const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 
-/// For how long a subscription that was asked for counts as about to be confirmed, from the first waiter on. Meanwhile no
-/// release wakes anyone: the first of those that are alike polls, and the others wait for it or for the subscription.
+/// For how long a subscription that is wanted counts as about to be confirmed. Meanwhile no release wakes anyone: the first of
+/// those that are alike polls, and the others wait for it or for the subscription.
 const SUBSCRIBING: Duration = Duration::from_millis(250);
 
 /// The waiters for releases, by channel.
@@ -41,7 +42,7 @@ pub(super) struct WaiterRegistry {
 #[derive(Debug)]
 struct Channel {
     subscription: Subscription,
-    /// Until when a subscription that is not confirmed yet counts as about to be.
+    /// Until when a subscription that is wanted counts as about to be confirmed.
     subscribing_until: MonoTime,
     /// By number, which is the order in which they came.
     waiting: BTreeMap<u64, Waiter>,
@@ -78,6 +79,8 @@ impl Waiter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subscription {
+    /// None that waits has been refused.
+    Unneeded,
     Wanted,
     Asked,
     Confirmed,
@@ -134,7 +137,7 @@ impl WaiterRegistry {
                     due.push(Change::Leave(channel.clone()));
                     return false;
                 }
-                Subscription::Asked | Subscription::Confirmed | Subscription::Refused => {}
+                Subscription::Unneeded | Subscription::Asked | Subscription::Confirmed | Subscription::Refused => {}
             }
             true
         });
@@ -153,10 +156,10 @@ impl WaiterRegistry {
     }
 
     /// A waiter begins before its first attempt, the last in line.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter, now: MonoTime) -> u64 {
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
         let number = self.next;
         self.next += 1;
-        let queue = self.channels.entry(channel.clone()).or_insert_with(|| Channel::wanted(now));
+        let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::new);
         queue.idle_since = None;
         queue.asleep.insert(number);
         queue.named.insert(waiter.name, number);
@@ -164,19 +167,28 @@ impl WaiterRegistry {
         number
     }
 
-    /// A waiter begins after an attempt, the last in line. Where the subscription is confirmed already it is woken at once,
-    /// unless one that is like it came before: the lock may have been released since that attempt. Where it is not confirmed
-    /// yet, that attempt speaks for those that are alike.
+    /// A waiter begins after an attempt that was refused, the last in line. Where the subscription is confirmed already it is
+    /// woken at once, unless one that is like it came before: the lock may have been released since that attempt.
     pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, waiter: Waiter, now: MonoTime) -> u64 {
-        let is_alike = waiter.is_alike();
-        let number = self.enter(channel, waiter, now);
-        let Some(queue) = self.channels.get_mut(channel) else { return number };
-        match queue.subscription {
-            Subscription::Confirmed if !queue.is_behind(number) => queue.wake(number),
-            Subscription::Wanted | Subscription::Asked if is_alike => queue.speak_for_others(now),
-            _ => {}
+        let number = self.enter(channel, waiter);
+        self.want(channel, now);
+        if let Some(queue) = self.channels.get_mut(channel)
+            && queue.subscription == Subscription::Confirmed
+            && !queue.is_behind(number)
+        {
+            queue.wake(number);
         }
         number
+    }
+
+    /// One that waits has been refused: it needs the subscription.
+    pub(super) fn want(&mut self, channel: &ReleaseChannel, now: MonoTime) {
+        if let Some(queue) = self.channels.get_mut(channel)
+            && queue.subscription == Subscription::Unneeded
+        {
+            queue.subscription = Subscription::Wanted;
+            queue.subscribing_until = now.saturating_add(SUBSCRIBING);
+        }
     }
 
     /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it and will be
@@ -184,7 +196,7 @@ impl WaiterRegistry {
     pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
         let queue = self.channels.get(channel)?;
         let until = match queue.subscription {
-            Subscription::Confirmed => queue.spoken_for_until?,
+            Subscription::Unneeded | Subscription::Confirmed => queue.spoken_for_until?,
             Subscription::Wanted | Subscription::Asked => queue.spoken_for_until?.min(queue.subscribing_until),
             Subscription::Refused => return None,
         };
@@ -223,18 +235,20 @@ impl WaiterRegistry {
     }
 
     /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
-    /// woken in its place.
+    /// woken in its place; so is the next one of those that are alike where no release would wake it yet.
     pub(super) fn leave(&mut self, channel: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
         let Some(waiter) = queue.waiting.remove(&number) else { return };
         queue.named.remove(&waiter.name);
         let was_awake = !queue.asleep.remove(&number);
-        if passes_on || was_awake {
+        let is_unheard =
+            matches!(queue.subscription, Subscription::Unneeded | Subscription::Wanted | Subscription::Asked);
+        if passes_on || was_awake || waiter.is_alike() && is_unheard {
             queue.wake_one();
         }
         if queue.waiting.is_empty() {
             queue.idle_since = Some(now);
-            if queue.subscription == Subscription::Refused {
+            if matches!(queue.subscription, Subscription::Unneeded | Subscription::Refused) {
                 self.channels.remove(channel);
             }
         }
@@ -279,7 +293,7 @@ impl WaiterRegistry {
     /// The connection broke, and with it every subscription. All are woken: anything may have been missed.
     pub(super) fn broke(&mut self) {
         self.channels.retain(|_, queue| !queue.waiting.is_empty());
-        for queue in self.channels.values_mut() {
+        for queue in self.channels.values_mut().filter(|queue| queue.subscription != Subscription::Unneeded) {
             queue.subscription = Subscription::Wanted;
             queue.wake_all();
         }
@@ -296,10 +310,10 @@ fn name_in(message: &[u8]) -> Option<Token> {
 }
 
 impl Channel {
-    fn wanted(now: MonoTime) -> Self {
+    fn new() -> Self {
         Self {
-            subscription: Subscription::Wanted,
-            subscribing_until: now.saturating_add(SUBSCRIBING),
+            subscription: Subscription::Unneeded,
+            subscribing_until: MonoTime::since_origin(Duration::ZERO),
             waiting: BTreeMap::new(),
             named: BTreeMap::new(),
             asleep: BTreeSet::new(),

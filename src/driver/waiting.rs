@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_lock::{Held, Hold, RefusalScope, ReleaseChannel};
-use lockshift_wire::MonoTime;
 
 use super::acquisition::Acquisition;
 use super::error::Error;
@@ -71,7 +70,7 @@ pub(super) trait Listener {
     /// What it shares with its waiters.
     fn waiters(&self) -> &Arc<Waiters>;
 
-    /// A waiter has begun on this channel: starts the listener, or has it subscribe.
+    /// A waiter on this channel has been refused: starts the listener, or has it subscribe.
     fn listen(&self, channel: &ReleaseChannel);
 }
 
@@ -88,13 +87,12 @@ impl NotifiedWaiter {
     fn enter(
         (listener, channel): &(&impl Listener, ReleaseChannel),
         acquisition: &Acquisition,
-        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter, MonoTime) -> u64,
+        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> u64,
     ) -> Self {
         let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
         let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());
         let waiter = Waiter::new(name, scope, wake_up.clone());
-        let number = enter(&mut waiters.state().registry, channel, waiter, host::mono());
-        listener.listen(channel);
+        let number = enter(&mut waiters.state().registry, channel, waiter);
         Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
     }
 }
@@ -136,7 +134,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
         if !self.takes_turns {
             return None;
         }
-        self.enter_where_others_listen(acquisition);
+        self.enter_before_attempt(acquisition);
         let (waiter, now) = (self.waiter.as_ref()?, host::mono());
         let until = waiter.waiters.state().registry.spoken_for_until(&waiter.channel, waiter.number, now)?;
         let pause = self.patience.without_a_try(until.saturating_since(now), now)?;
@@ -145,20 +143,20 @@ impl<'a, L: Listener> Waiting<'a, L> {
 
     /// An attempt begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition) {
-        self.enter_where_others_listen(acquisition);
+        self.enter_before_attempt(acquisition);
         if let Some(waiter) = &mut self.waiter {
             waiter.owes_wake_up = true;
             waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number, host::mono());
         }
     }
 
-    /// Where others listen already a place is taken before the attempt, which then misses nothing.
-    fn enter_where_others_listen(&mut self, acquisition: &Acquisition) {
+    /// Takes a place before the attempt where that is of use: to take turns, or to miss nothing where others listen already.
+    fn enter_before_attempt(&mut self, acquisition: &Acquisition) {
         if self.waiter.is_none() {
-            let listens = |(listener, channel): &&(&'a L, ReleaseChannel)| {
-                listener.waiters().state().registry.is_confirmed(channel)
+            let is_of_use = |(listener, channel): &&(&'a L, ReleaseChannel)| {
+                self.takes_turns || listener.waiters().state().registry.is_confirmed(channel)
             };
-            let place = self.listener.as_ref().filter(listens);
+            let place = self.listener.as_ref().filter(is_of_use);
             self.waiter = place.map(|place| NotifiedWaiter::enter(place, acquisition, WaiterRegistry::enter));
         }
     }
@@ -193,9 +191,20 @@ impl<'a, L: Listener> Waiting<'a, L> {
         if !matches!(attempt, Ok(Attempt::Held(_))) {
             // The next attempt has another name, and no wake-up cuts the pause before it short.
             self.waiter = None;
-        } else if self.waiter.is_none() {
-            let enter = WaiterRegistry::enter_after_attempt;
-            self.waiter = self.listener.as_ref().map(|place| NotifiedWaiter::enter(place, acquisition, enter));
+        } else if let Some(place @ (listener, channel)) = &self.listener {
+            let now = host::mono();
+            if self.waiter.is_some() {
+                listener.waiters().state().registry.want(channel, now);
+            } else {
+                let enter = |registry: &mut WaiterRegistry, channel: &_, waiter| {
+                    registry.enter_after_attempt(channel, waiter, now)
+                };
+                self.waiter = Some(NotifiedWaiter::enter(place, acquisition, enter));
+            }
+            let is_heard = listener.waiters().state().registry.is_confirmed(channel);
+            if !is_heard {
+                listener.listen(channel);
+            }
         }
         Some(pause)
     }

@@ -63,7 +63,7 @@ impl ListenerShared {
         Self { find, waiters: Arc::new(Waiters::new()), wanted: Notify::new() }
     }
 
-    /// A waiter has begun; the listener is started if it does not run yet.
+    /// A waiter has been refused; the listener is started if it does not run yet.
     pub(super) fn listen_on(self: &Arc<Self>, _: &ReleaseChannel) {
         self.listen();
         self.wanted.notify_one();

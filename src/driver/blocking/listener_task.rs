@@ -52,7 +52,7 @@ impl ListenerShared {
         })
     }
 
-    /// A waiter has begun; the listener is started if it does not run yet.
+    /// A waiter has been refused; the listener is started if it does not run yet.
     pub(super) fn listen_on(self: &Arc<Self>, channel: &ReleaseChannel) {
         let mut state = self.waiters.state();
         match state.listener {
@@ -245,7 +245,7 @@ fn a_channel_that_the_server_has_left_is_listened_to_again() {
     let channel = ReleaseChannel { channel: b"channel".to_vec(), sharded: true };
     let (name, wake_up) = (lockshift_lock::Token::new([1; 16]), crate::driver::wake_up::WakeUp::default());
     let waiter = crate::driver::waiters::Waiter::new(name, lockshift_lock::RefusalScope::OneWaiter, wake_up);
-    shared.waiters.state().registry.enter(&channel, waiter, host::mono());
+    shared.waiters.state().registry.enter_after_attempt(&channel, waiter, host::mono());
     let listen = || Change::Listen(channel.clone());
     let mut asked = VecDeque::new();
     assert_eq!(shared.note(Received::Nothing, &mut asked), Some(vec![listen()]));

@@ -46,7 +46,7 @@ impl Fixture {
     fn enter_first(&mut self, number: u8, is_alike: bool) {
         let waiter = waiter(number, is_alike);
         let flag = waiter.wake_up.clone();
-        self.waiting.push((self.registry.enter(&self.channel, waiter, at(0)), flag));
+        self.waiting.push((self.registry.enter(&self.channel, waiter), flag));
     }
 
     fn begin_attempt(&mut self, index: usize, now: MonoTime) {
@@ -237,6 +237,7 @@ fn nobody_listens_on_a_channel_whose_waiters_had_left_before_that_was_asked_for(
 fn three_alike() -> Fixture {
     let mut shared = Fixture::unconfirmed(0);
     (0..3).for_each(|number| shared.enter_first(number, true));
+    shared.registry.want(&shared.channel, at(0));
     shared.registry.due(at(0));
     shared.registry.confirmed(&shared.channel);
     shared
@@ -341,25 +342,27 @@ fn none_is_spoken_for_where_a_release_would_not_wake_it() {
 }
 
 #[test]
-fn those_that_are_alike_wait_a_moment_for_the_subscription() {
+fn those_that_are_alike_wait_a_moment_for_the_first_and_for_the_subscription() {
     let unconfirmed = || {
         let mut shared = Fixture::unconfirmed(0);
-        for number in 0..3 {
-            let waiter = waiter(number, true);
-            let flag = waiter.wake_up.clone();
-            shared.waiting.push((shared.registry.enter_after_attempt(&shared.channel, waiter, at(100)), flag));
-        }
+        (0..3).for_each(|number| shared.enter_first(number, true));
+        assert_eq!(shared.spoken_for(at(100)), [0_usize; 0], "none has tried");
+        shared.begin_attempt(0, at(100));
+        assert_eq!((shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![1, 2], vec![]));
+        assert_eq!(shared.registry.due(at(100)), [], "none has been refused");
+        shared.registry.want(&shared.channel, at(150));
+        assert_eq!(shared.registry.due(at(150)), [Change::Listen(shared.channel.clone())]);
         shared
     };
     let mut shared = unconfirmed();
-    assert_eq!((shared.awake(), shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![], vec![1, 2], vec![]));
-    shared.registry.due(at(100));
     shared.begin_attempt(0, at(200));
     assert_eq!(
-        (shared.spoken_for(at(349)), shared.spoken_for(at(350))),
+        (shared.spoken_for(at(399)), shared.spoken_for(at(400))),
         (vec![1, 2], vec![]),
         "no attempt prolongs it"
     );
+    shared.registry.want(&shared.channel, at(250));
+    assert_eq!(shared.spoken_for(at(400)), [0_usize; 0], "nor does another refusal");
     shared.registry.attempt_refused(&shared.channel, shared.waiting[0].0, Some(at(300)));
     assert_eq!((shared.spoken_for(at(299)), shared.spoken_for(at(300))), (vec![1, 2], vec![]), "the lease may end");
     shared.registry.confirmed(&shared.channel);
@@ -368,15 +371,50 @@ fn those_that_are_alike_wait_a_moment_for_the_subscription() {
     assert_eq!(shared.spoken_for(at(549)), [1, 2], "an attempt speaks for others as long as ever now");
 
     let mut shared = unconfirmed();
-    shared.registry.due(at(100));
     shared.registry.refused(&shared.channel);
-    assert_eq!(shared.spoken_for(at(100)), [0_usize; 0], "nothing will wake them");
+    assert_eq!(shared.spoken_for(at(150)), [0_usize; 0], "nothing will wake them");
+    shared.leave(0, at(150));
+    assert_eq!(shared.awake(), [0_usize; 0], "each polls");
+}
+
+/// Until then no release wakes it.
+#[test]
+fn the_next_of_those_that_are_alike_is_woken_by_one_that_leaves_before_the_subscription() {
+    let mut shared = Fixture::unconfirmed(0);
+    (0..4).for_each(|number| shared.enter_first(number, true));
+    shared.begin_attempt(0, at(0));
+    shared.leave(0, at(0));
+    assert_eq!((shared.awake(), shared.registry.due(at(0))), (vec![1], vec![]));
+    shared.begin_attempt(1, at(0));
+    shared.registry.want(&shared.channel, at(0));
+    shared.leave(1, at(0));
+    assert_eq!(shared.awake(), [2]);
+    shared.begin_attempt(2, at(0));
+    shared.registry.due(at(0));
+    shared.leave(2, at(0));
+    assert_eq!(shared.awake(), [3]);
+    shared.begin_attempt(3, at(0));
+    shared.registry.confirmed(&shared.channel);
+    shared.begin_attempt(3, at(0));
+    shared.enter_first(4, true);
+    shared.leave(3, at(0));
+    assert_eq!(shared.awake(), [0_usize; 0], "the release will wake it");
 
     let mut shared = Fixture::unconfirmed(2);
-    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "each is refused for reasons of its own");
-    shared.enter_first(2, true);
-    shared.enter_first(3, true);
-    assert_eq!(shared.spoken_for(at(0)), [0_usize; 0], "none that is like it has tried");
+    shared.leave(0, at(0));
+    assert_eq!(shared.awake(), [0_usize; 0], "these poll, each for itself");
+}
+
+/// As a client does that meets no other.
+#[test]
+fn nothing_is_left_of_one_that_was_not_refused() {
+    let mut shared = Fixture::unconfirmed(0);
+    shared.enter_first(0, true);
+    shared.begin_attempt(0, at(0));
+    shared.registry.broke();
+    assert_eq!((shared.registry.due(at(0)), shared.awake()), (vec![], vec![]), "it needs no subscription");
+    shared.leave(0, at(0));
+    assert!(shared.registry.channels.is_empty());
 }
 
 #[test]
@@ -385,7 +423,7 @@ fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
     for (number, scope) in [(1, RefusalScope::OtherKeys), (2, RefusalScope::OtherKeys), (3, RefusalScope::AllWaiters)] {
         let waiter = Waiter::new(Token::new([number; 16]), scope, WakeUp::default());
         let flag = waiter.wake_up.clone();
-        shared.waiting.push((shared.registry.enter(&shared.channel, waiter, at(0)), flag));
+        shared.waiting.push((shared.registry.enter(&shared.channel, waiter), flag));
     }
     let refuse = |shared: &mut Fixture, index: usize| {
         shared.begin_attempt(index, at(0));

@@ -30,6 +30,7 @@ in_both_worlds! {
     a_release_is_announced_on_the_channel_of_a_shard,
     a_release_wakes_one_of_many_in_the_order_in_which_they_came,
     waiters_of_one_program_take_turns_before_their_first_attempt,
+    clients_that_begin_together_send_few_attempts,
     a_client_that_releases_after_a_long_hold_comes_after_those_that_wait,
     a_waiter_makes_its_first_try_whatever_its_limit,
     a_holder_that_announces_nothing_delays_no_newcomer,
@@ -164,10 +165,11 @@ fn a_release_wakes_one_of_many_in_the_order_in_which_they_came<W: World>() {
 /// So many clients of one program acquire so often, and hold for so long: which of them, in order.
 fn turns_of<W: World>(server: &Server, clients: usize, times: usize, length: Duration) -> Vec<usize> {
     let releases = W::releases(server);
+    let worlds: Vec<W> = (0..clients).map(|_| W::open(server, announced()).notified_by(&releases)).collect();
     let turns = Mutex::new(Vec::new());
     scope(|scope| {
-        for number in 0..clients {
-            let (world, turns) = (W::open(server, announced()).notified_by(&releases), &turns);
+        let acquire_in_turn = |(number, world): (usize, W)| {
+            let turns = &turns;
             scope.spawn(move || {
                 for _ in 0..times {
                     let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else {
@@ -177,8 +179,12 @@ fn turns_of<W: World>(server: &Server, clients: usize, times: usize, length: Dur
                     pause(length);
                     assert!(matches!(world.release(guard), Ok(Answer::Known(Released::Freed))));
                 }
-            });
-        }
+                world
+            })
+        };
+        let clients: Vec<_> = worlds.into_iter().enumerate().map(acquire_in_turn).collect();
+        // The listener may be a task of any of them, and would end with it.
+        let _worlds: Vec<W> = clients.into_iter().map(|client| client.join().unwrap()).collect();
     });
     turns.into_inner().unwrap()
 }
@@ -197,6 +203,16 @@ fn waiters_of_one_program_take_turns_before_their_first_attempt<W: World>() {
         .windows(CLIENTS / 2)
         .filter(|turns| turns.iter().collect::<BTreeSet<_>>().len() == turns.len());
     assert!(fair.count() > CLIENTS * TIMES / 3, "{turns:?}");
+}
+
+/// Before the program has subscribed, too.
+fn clients_that_begin_together_send_few_attempts<W: World>() {
+    const CLIENTS: usize = 64;
+    let server = Server::start();
+    let mut monitor = Monitor::on(&server);
+    assert_eq!(turns_of::<W>(&server, CLIENTS, 1, ms(2)).len(), CLIENTS);
+    let attempts = count(&monitor.take(), "SET");
+    assert!(attempts < CLIENTS * 5 / 4, "{attempts} attempts");
 }
 
 /// No attempt speaks for the waiters any more when such a hold ends.
