@@ -201,8 +201,8 @@ impl<'a, L: Listener> Waiting<'a, L> {
                 };
                 self.waiter = Some(NotifiedWaiter::enter(place, acquisition, enter));
             }
-            let is_heard = listener.waiters().state().registry.is_confirmed(channel);
-            if !is_heard {
+            let is_wanted = listener.waiters().state().registry.is_wanted(channel);
+            if is_wanted {
                 listener.listen(channel);
             }
         }
