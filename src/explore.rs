@@ -70,6 +70,7 @@ pub use property::{Properties, Property};
 pub use scene::{Bounds, Grain, Scene};
 pub use search::{End, Findings, Progress, Search, Stop, Violation};
 pub use server_side::{GuardedResource, ServerSide};
+pub(crate) use token_classes::Encounters;
 #[cfg(feature = "cli")]
 pub(crate) use trace::json;
 pub use trace::{Belief, Content, Cycle, Exchange, Mismatch, PriorCommand, Role, Snapshot, Step, Trace};

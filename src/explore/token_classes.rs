@@ -4,6 +4,7 @@
 //! each client meets what a holder with that token left, early and long after its lease, and either acquires, changes the
 //! key or does neither. Of each class one token is explored.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::scene::Scene;
 use crate::lock::{Acquired, Locker, Owner};
 use crate::rehearsal::Rehearsal;
 use crate::sim::Session;
+use crate::wire::UnixTime;
 
 /// Attempts of each reader: some dialects acquire a lock on the second attempt only.
 const LAPS: u32 = 3;
@@ -24,13 +26,45 @@ const MAX_SCENES: usize = 16;
 /// What one reader makes of a lock: whether it acquires it, and whether it changes the key.
 type Treatment = (bool, bool);
 
+/// What readers make of the tokens of others, kept from scene to scene: the scenes of a plan share their protocols.
+#[derive(Default)]
+pub(crate) struct Encounters(Vec<Encounter>);
+
+/// What one protocol makes of what another left.
+struct Encounter {
+    holder: Arc<dyn Locker>,
+    reader: Arc<dyn Locker>,
+    begin: UnixTime,
+    /// In the middle of the lease, and late, for every head of the holder's token; `None` where it did not acquire.
+    treatments: Vec<Option<[Treatment; 2]>>,
+}
+
+impl Encounters {
+    fn of(&mut self, holder: &Arc<dyn Locker>, reader: &Arc<dyn Locker>, begin: UnixTime) -> &[Option<[Treatment; 2]>] {
+        let known = self.0.iter().position(|known| {
+            Arc::ptr_eq(&known.holder, holder) && Arc::ptr_eq(&known.reader, reader) && known.begin == begin
+        });
+        let place = known.unwrap_or_else(|| {
+            let treatments = (0..=u8::MAX).map(|head| treatments(&**holder, head, &**reader, begin)).collect();
+            self.0.push(Encounter { holder: holder.clone(), reader: reader.clone(), begin, treatments });
+            self.0.len() - 1
+        });
+        &self.0[place].treatments
+    }
+}
+
 impl Scene {
     /// This scene with tokens of every class that its clients tell apart: itself alone, if they tell none apart.
     ///
     /// Every combination of classes is explored, one class for each client; where those are more than 16, every class for
     /// all clients alike.
     pub fn by_token_class(&self) -> Vec<Self> {
-        let classes: Vec<Vec<u8>> = self.clients.iter().map(|client| self.classes_of(client)).collect();
+        self.by_token_class_with(&mut Encounters::default())
+    }
+
+    /// The same with what earlier scenes have shown.
+    pub(crate) fn by_token_class_with(&self, encounters: &mut Encounters) -> Vec<Self> {
+        let classes: Vec<Vec<u8>> = self.clients.iter().map(|client| self.classes_of(client, encounters)).collect();
         let combinations = classes.iter().map(Vec::len).product::<usize>();
         let mut scenes = vec![self.clone()];
         for (place, heads) in classes.iter().enumerate() {
@@ -70,37 +104,39 @@ impl Scene {
     }
 
     /// The head of one token of each class, the usual one first.
-    fn classes_of(&self, holder: &Client) -> Vec<u8> {
-        let mut known: Vec<(Vec<Treatment>, u8)> =
-            vec![(self.treatments(holder, holder.token_head), holder.token_head)];
-        let usual = left_by(&*holder.locker, holder.token_head, self);
-        let other = left_by(&*holder.locker, holder.token_head ^ 1, self);
-        if holder.owner.is_some() || usual.as_ref().map(Rehearsal::server) == other.as_ref().map(Rehearsal::server) {
-            return vec![holder.token_head];
+    fn classes_of(&self, holder: &Client, encounters: &mut Encounters) -> Vec<u8> {
+        let usual = holder.token_head;
+        let left_with = |head| left_by(&*holder.locker, head, self.begin).map(|left| left.server().clone());
+        if holder.owner.is_some() || left_with(usual) == left_with(usual ^ 1) {
+            return vec![usual];
         }
-        for head in 0..=u8::MAX {
-            let treatments = self.treatments(holder, head);
-            if !known.iter().any(|(known, _)| *known == treatments) {
-                known.push((treatments, head));
+        let readers: Vec<Vec<_>> = self
+            .protocols()
+            .map(|place| encounters.of(&holder.locker, &self.clients[place].locker, self.begin).to_vec())
+            .collect();
+        let mut classes: Vec<u8> = Vec::new();
+        for head in iter::once(usual).chain(0..=u8::MAX) {
+            let is_like =
+                |other: &u8| readers.iter().all(|by_head| by_head[usize::from(head)] == by_head[usize::from(*other)]);
+            if !classes.iter().any(is_like) {
+                classes.push(head);
             }
         }
-        known.into_iter().map(|(_, head)| head).collect()
-    }
-
-    /// What each protocol of the scene makes of what a holder with this token left: in the middle of its lease, and late.
-    fn treatments(&self, holder: &Client, head: u8) -> Vec<Treatment> {
-        let Some(left) = left_by(&*holder.locker, head, self) else { return Vec::new() };
-        let lease = holder.locker.lease().length();
-        let readers = self.protocols().map(|place| &*self.clients[place].locker);
-        let at = |locker: &dyn Locker, elapsed| treatment(&left.after(elapsed), locker);
-        readers.flat_map(|locker| [at(locker, lease / 2), at(locker, lease + LATE)]).collect()
+        classes
     }
 }
 
+/// What a reader makes of what a holder with this token left: in the middle of its lease, and late.
+fn treatments(holder: &dyn Locker, head: u8, reader: &dyn Locker, begin: UnixTime) -> Option<[Treatment; 2]> {
+    let left = left_by(holder, head, begin)?;
+    let lease = holder.lease().length();
+    Some([lease / 2, lease + LATE].map(|elapsed| treatment(&left.after(elapsed), reader)))
+}
+
 /// The server after a holder with such a token has acquired; `None` if it could not.
-fn left_by(locker: &dyn Locker, head: u8, scene: &Scene) -> Option<Rehearsal> {
+fn left_by(locker: &dyn Locker, head: u8, begin: UnixTime) -> Option<Rehearsal> {
     let owner = names::owner(0, head);
-    let mut rehearsal = Rehearsal::at(scene.begin);
+    let mut rehearsal = Rehearsal::at(begin);
     let acquired = rehearsal.run(session(&owner), |redis| locker.acquire(&owner, redis));
     matches!(acquired, Some(Acquired::Won(_))).then_some(rehearsal)
 }

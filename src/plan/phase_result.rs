@@ -9,7 +9,7 @@ use super::residual::Residual;
 use super::rule::RULES;
 use super::scenes::{A_CRASH, Participants};
 use crate::bridge::StolenStamp;
-use crate::explore::{Action, End, Progress, Property, Scene, Search, Violation};
+use crate::explore::{Action, Encounters, End, Progress, Property, Scene, Search, Violation};
 use crate::legacy::Dialect;
 use crate::protocols::Choice;
 
@@ -62,6 +62,7 @@ pub fn plan(
 ) -> Result<Plan, NoPlan> {
     let participants = Participants::new(fleet, to, way)?;
     let mut phases: Vec<PhaseResult> = Vec::new();
+    let mut encounters = Encounters::default();
     for &phase in way.phases() {
         // A guard that observes sends what its client sends, so what was found without it holds with it.
         let observed = phases.last().filter(|_| phase == Phase::LegacyObserved);
@@ -69,7 +70,7 @@ pub fn plan(
             Some(unguarded) => PhaseResult { phase, ..unguarded.clone() },
             None => {
                 watch(phase, &Progress::default());
-                Look::of(phase, &participants, effort).run(&mut |progress| watch(phase, progress))
+                Look::of(phase, &participants, effort, &mut encounters).run(&mut |progress| watch(phase, progress))
             }
         };
         phases.push(result);
@@ -111,13 +112,19 @@ impl Plan {
 struct Look<'a> {
     participants: &'a Participants,
     effort: &'a Effort<'a>,
+    encounters: &'a mut Encounters,
     result: PhaseResult,
     /// What it has, and how little time each race needs.
     found: Vec<(Residual, Duration)>,
 }
 
 impl<'a> Look<'a> {
-    fn of(phase: Phase, participants: &'a Participants, effort: &'a Effort<'a>) -> Self {
+    fn of(
+        phase: Phase,
+        participants: &'a Participants,
+        effort: &'a Effort<'a>,
+        encounters: &'a mut Encounters,
+    ) -> Self {
         let bounds = PhaseBounds {
             time: Duration::ZERO,
             nothing_new_at_last: false,
@@ -128,7 +135,7 @@ impl<'a> Look<'a> {
             clients: 3,
         };
         let result = PhaseResult { phase, bounds, residuals: Vec::new(), states: 0, exhausted: true };
-        Self { participants, effort, result, found: Vec::new() }
+        Self { participants, effort, encounters, result, found: Vec::new() }
     }
 
     /// Explores it for a second more than the fleet asks for, and for longer until the last second brings nothing new.
@@ -159,7 +166,7 @@ impl<'a> Look<'a> {
     }
 
     fn explore(&mut self, scene: &Scene, watch: &mut dyn FnMut(&Progress)) {
-        for scene in scene.by_token_class() {
+        for scene in scene.by_token_class_with(self.encounters) {
             if self.effort.is_interrupted() {
                 self.result.exhausted = false;
                 return;
