@@ -40,6 +40,7 @@ struct Encounter {
 }
 
 impl Encounters {
+    /// What this reader makes of each token of this holder, found at the first question.
     fn of(&mut self, holder: &Arc<dyn Locker>, reader: &Arc<dyn Locker>, begin: UnixTime) -> &[Option<[Treatment; 2]>] {
         let known = self.0.iter().position(|known| {
             Arc::ptr_eq(&known.holder, holder) && Arc::ptr_eq(&known.reader, reader) && known.begin == begin
