@@ -1,5 +1,8 @@
 //! Whether a command of a client is the one that a protocol would send in its place.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use super::command_name::CommandName;
 use super::compare_and_delete;
 use super::earlier_scripts::current;
@@ -32,21 +35,21 @@ impl Correspondence {
             return None;
         }
         let (expected, actual) = (canonical(expected), canonical(actual));
-        let name = expected[0].clone();
-        for (place, (expected, actual)) in expected.into_iter().zip(actual).enumerate() {
-            if self.is_same(&expected, &actual) {
+        let name = &expected[0];
+        for (place, (expected, actual)) in expected.iter().zip(actual.iter()).enumerate() {
+            if self.is_same(expected, actual) {
                 continue;
             }
-            let is_value = || is_value_of(variant, &expected, &actual);
+            let is_value = || is_value_of(variant, expected, actual);
             // A stamp that a script compares or writes has the size of any other moment.
-            let is_stamp = || name == b"EVALSHA" && stamp::moment(&actual).is_some() && is_value();
-            let is_length = is_lease(&name, place) && of_one_size(&expected, &actual) && !is_stamp();
+            let is_stamp = || name == b"EVALSHA" && stamp::moment(actual).is_some() && is_value();
+            let is_length = is_lease(name, place) && of_one_size(expected, actual) && !is_stamp();
             if !is_length && !is_value() {
                 return None;
             }
             if !is_length {
-                self.names = self.names.take().or_else(|| names(&actual, &expected));
-                self.pairs.push((actual, expected));
+                self.names = self.names.take().or_else(|| names(actual, expected));
+                self.pairs.push((actual.clone(), expected.clone()));
             }
         }
         Some(())
@@ -87,10 +90,12 @@ impl Correspondence {
 
 /// The client's name in its value and the owner's in the protocol's, if a name is part of the value.
 fn names(actual: &[u8], expected: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let token = OWNER.token;
-    let known = [token.uuid(), token.hex(), format!("{}-{}", OWNER.pid, OWNER.thread), OWNER.pid.to_string()];
-    let known = known.iter().map(String::as_bytes).filter(|name| name.len() < expected.len());
-    known.into_iter().find_map(|name| {
+    static KNOWN: LazyLock<[String; 4]> = LazyLock::new(|| {
+        let Owner { token, pid, thread, .. } = OWNER;
+        [token.uuid(), token.hex(), format!("{pid}-{thread}"), pid.to_string()]
+    });
+    let mut known = KNOWN.iter().map(String::as_bytes).filter(|name| name.len() < expected.len());
+    known.find_map(|name| {
         let begin = find(expected, name)?;
         let behind = expected.len() - begin - name.len();
         let own = actual.get(begin..actual.len().checked_sub(behind)?).filter(|own| !own.is_empty())?;
@@ -143,8 +148,8 @@ fn is_of_one_age(stamp: &Stamp, ours: Number, theirs: Number) -> bool {
 
 /// Whether this word contains the owner's token.
 fn names_owner(word: &[u8]) -> bool {
-    let names = [OWNER.token.hex().into_bytes(), OWNER.token.uuid().into_bytes()];
-    names.iter().any(|name| word.windows(name.len()).any(|part| part == name))
+    static NAMES: LazyLock<[String; 2]> = LazyLock::new(|| [OWNER.token.hex(), OWNER.token.uuid()]);
+    NAMES.iter().any(|name| find(word, name.as_bytes()).is_some())
 }
 
 fn is_token(word: &[u8]) -> bool {
@@ -200,7 +205,14 @@ fn is_earlier(command: &Command) -> bool {
 }
 
 /// The words, with names in capitals, the options of SET in one order, and scripts by their hash.
-fn canonical(command: &Command) -> Vec<CommandWord> {
+fn canonical(command: &Command) -> Cow<'_, [CommandWord]> {
+    let may_differ = match command.name() {
+        b"SET" => command.words().len() > 3,
+        name => name.starts_with(b"EVAL") || name.iter().any(u8::is_ascii_lowercase),
+    };
+    if !may_differ {
+        return command.words().into();
+    }
     let mut words = command.words().to_vec();
     words[0].make_ascii_uppercase();
     match words[0].as_slice() {
@@ -226,5 +238,5 @@ fn canonical(command: &Command) -> Vec<CommandWord> {
     if words[0] == b"EVALSHA" && words.len() == 5 && compare_and_delete::refusal(&words[1]).is_some() {
         words[1] = b"compare and delete".into();
     }
-    words
+    words.into()
 }
