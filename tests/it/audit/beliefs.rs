@@ -12,7 +12,7 @@ use lockshift::race_id::RaceId;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use super::written::{audit_one_of_many, monitored};
+use super::written::{audit, monitored};
 
 /// What truly happened.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ pub(super) fn check_fleet(fleet: [&str; 3], prompt: bool, agrees: fn(&Audit, &Tr
         let trace = scene.narrate(Property::MutualExclusion, &happened);
         truth.robbed = robbed(&trace);
         let text = monitored(&trace);
-        let audit = audit_one_of_many(&text);
+        let audit = audit(&text);
         agrees(&audit, &truth)
             .map_err(|why| TestCaseError::fail(format!("{why}\n{truth:?}\n{:#?}\n{text}", audit.findings)))
     });

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::fleet::{Fleet, Held, ReleasedBy, Truth, wishes};
-use super::written::audit_one_of_many;
+use super::written::audit;
 
 type Checked = Result<(), String>;
 
@@ -27,7 +27,7 @@ fn failure(cases: u32, fleet: &Fleet, agrees: fn(&str, &Truth) -> Checked) -> Op
     let outcome = runner.run(&wishes(), |wishes| {
         let (text, truth) = fleet.play(&wishes);
         agrees(&text, &truth).map_err(|why| {
-            let audit = audit_one_of_many(&text);
+            let audit = audit(&text);
             TestCaseError::fail(format!("{why}\n{truth:?}\n{:#?}\n{:?}\n{text}", audit.findings, audit.episodes))
         })
     });
@@ -102,7 +102,7 @@ fn no_miss(audit: &Audit, truth: &Truth) -> Checked {
 }
 
 fn everything_agrees(text: &str, truth: &Truth) -> Checked {
-    let audit = &audit_one_of_many(text);
+    let audit = &audit(text);
     if truth.is_hidden {
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn no_holder_is_missed(text: &str, truth: &Truth) -> Checked {
     if truth.is_hidden {
         return Ok(());
     }
-    let audit = &audit_one_of_many(text);
+    let audit = &audit(text);
     wins_agree(audit, truth)?;
     holds_agree(audit, truth)?;
     no_miss(audit, truth)
@@ -132,7 +132,7 @@ fn beginnings_can_be_lost(text: &str, truth: &Truth) -> Checked {
     let mut rest = text;
     while let Some((_, tail)) = rest.split_once('\n') {
         rest = tail;
-        let audit = audit_one_of_many(rest);
+        let audit = audit(rest);
         if let Some(finding) = audit.findings.iter().find(|finding| finding.verdict.certainty > Certainty::Possible) {
             return Err(format!("{finding:?} in\n{rest}"));
         }

@@ -12,22 +12,13 @@ use lockshift::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcrip
 
 /// Audits a text, keeping every acquisition: in this thread, and in others, which find the same.
 pub(crate) fn audit(text: &str) -> Audit {
-    let audit = audit_in_this_thread(text);
+    let new = || Auditor::new().keeping_episodes();
+    let audit = audit_by(new(), text);
     for threads in [1, 3] {
-        let auditor = Auditor::new().keeping_episodes().in_threads(threads.try_into().unwrap());
-        let in_threads = audit_by(auditor, text);
+        let in_threads = audit_by(new().in_threads(threads.try_into().unwrap()), text);
         assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"), "{threads} threads");
     }
     audit
-}
-
-/// Audits one of thousands of random texts: one in eight also in other threads, because that takes three times as long.
-pub(super) fn audit_one_of_many(text: &str) -> Audit {
-    if text.len().is_multiple_of(8) { audit(text) } else { audit_in_this_thread(text) }
-}
-
-fn audit_in_this_thread(text: &str) -> Audit {
-    audit_by(Auditor::new().keeping_episodes(), text)
 }
 
 /// The races that were found, and how certain each is.
