@@ -3,8 +3,8 @@
 //! The lock is a token in the key, as with [`TokenLock`]. A client that finds the lock held, or finds other waiters, joins
 //! the end of the queue; only the first waiter may acquire the lock when it is free. A release notifies only the first
 //! waiter, by its token, on the channel of its program. If the program listens there, the release hands the lock over: it
-//! writes the waiter's token into the key, and a second message says for how long, so that the waiter holds the lock
-//! without another command.
+//! writes the waiter's token into the key, and the message says for how long, so that the waiter holds the lock without
+//! another command.
 //!
 //! A first waiter that does not listen, and does not react to its notification in time, by the server's clock, is passed
 //! over. Each attempt keeps a waiter's place for twice as long; well before that has passed the waiter tries again, and

@@ -1,8 +1,8 @@
 //! The fair lock where a release hands it over: the scripts that ship, and a waiter that holds by the message alone, however
-//! late it comes. The explorer's servers have no subscribers, so here each message is an entry of a list, and to receive it
-//! is to take it from there.
+//! late it comes. The explorer's servers have no subscribers, so here each message is an entry of a list, to receive it is to
+//! take it from there, and each client counts as one that listens.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene, Search, Times};
 use lockshift::lock::{
@@ -17,6 +17,13 @@ use super::violated;
 
 const ACQUIRE: Script = script_file!("../../../modern/src/lua/fair/acquire.lua");
 const LEAVE: Script = script_file!("../../../modern/src/lua/fair/leave.lua");
+
+/// The same, where every waiter listens.
+static LEAVE_LISTENERS: LazyLock<Script> = LazyLock::new(|| {
+    let count = "redis.pcall('pubsub', count, channel)[2] or 0";
+    assert_eq!(LEAVE.text().matches(count).count(), 1, "{}", LEAVE.text());
+    Script::new(LEAVE.text().replace(count, "1").leak())
+});
 
 /// From when the lease of a hold that was handed over counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +68,7 @@ impl ListeningClient {
     fn leave(&self, token: &[u8], member: &[u8], redis: &mut Transcript) -> Turn<bool> {
         let ([key, queue, places], messages) = (&self.keys(), self.messages());
         let args = [token, member, b"1000", b"rpush", messages.as_bytes(), b"4000"];
-        redis.script_flag(&LEAVE, &[key, queue, places], &args)
+        redis.script_flag(&LEAVE_LISTENERS, &[key, queue, places], &args)
     }
 }
 
@@ -125,7 +132,7 @@ fn scene(counts: Counts, clients: usize, grain: Grain, bounds: Bounds) -> Scene 
     let client = Client { tries: Times::Of(1), ..Client::new("fair", locker) };
     let load =
         |scene: Scene, script: &Script| scene.after_command(0, &Command::new("SCRIPT").arg("LOAD").arg(script.text()));
-    let scene = [ACQUIRE, LEAVE].iter().fold(Scene::new(bounds).grain(grain), load);
+    let scene = [&ACQUIRE, &LEAVE_LISTENERS].into_iter().fold(Scene::new(bounds).grain(grain), load);
     (0..clients).fold(scene, |scene, _| scene.client(client.clone()))
 }
 
@@ -176,6 +183,7 @@ fn a_waiter_that_has_not_tried_for_long_is_handed_nothing() {
 fn left_at_release(lease_ms: u64, place_ms: u64, after_ms: i64) -> (Reply, Reply) {
     let at = |millis: i64| UnixTime::from_nanos(1_700_000_000_000_000_000 + millis * 1_000_000);
     let mut server = Server::new(Flavour::Redis70);
+    server.call(Session(1), &Command::new("SUBSCRIBE").arg(format!("{{k}}:m:{}", "b".repeat(32))), at(0));
     let mut run = |command: &Command, millis| server.call(Session(0), command, at(millis));
     let key = Key::from("k");
     let keys = [key.clone(), key.sibling("queue"), key.sibling("places")];
@@ -184,9 +192,9 @@ fn left_at_release(lease_ms: u64, place_ms: u64, after_ms: i64) -> (Reply, Reply
     let [lease, place] = [lease_ms, place_ms].map(|millis| millis.to_string());
     let (lease, place) = (lease.as_bytes(), place.as_bytes());
     run(&Command::new("SET").arg(&key).arg(holder.as_bytes()), 0);
-    let waits: [&[u8]; 6] = [&waiter.as_bytes()[..32], waiter.as_bytes(), lease, place, b"rpush", b"{k}:m:"];
+    let waits: [&[u8]; 6] = [&waiter.as_bytes()[..32], waiter.as_bytes(), lease, place, b"PUBLISH", b"{k}:m:"];
     run(&ACQUIRE.eval(&keys, &waits), 0);
-    let leaves: [&[u8]; 6] = [holder.as_bytes(), holder.as_bytes(), place, b"rpush", b"{k}:m:", lease];
+    let leaves: [&[u8]; 6] = [holder.as_bytes(), holder.as_bytes(), place, b"PUBLISH", b"{k}:m:", lease];
     assert_eq!(run(&LEAVE.eval(&keys, &leaves), after_ms), Reply::Int(1));
     let [value, left] = ["GET", "PTTL"].map(|name| run(&Command::new(name).arg(&key), after_ms));
     (value, left)
