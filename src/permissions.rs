@@ -122,7 +122,13 @@ impl Permissions {
         let publishes =
             |word: &&CommandWord| ["publish", "spublish"].iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
         let named = args.iter().skip(2 + keys).filter(publishes);
-        self.commands.extend(named.map(|word| String::from_utf8_lossy(word).to_lowercase()));
+        let named: Vec<String> = named.map(|word| String::from_utf8_lossy(word).to_lowercase()).collect();
+        // Of PUBSUB, scripts need only how many clients listen where they publish.
+        if self.commands.remove("pubsub") {
+            let counts = |publish: &String| if publish == "spublish" { "pubsub|shardnumsub" } else { "pubsub|numsub" };
+            self.commands.extend(named.iter().map(|publish| counts(publish).to_owned()));
+        }
+        self.commands.extend(named);
     }
 
     /// The channel on which waiters listen.

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lockshift::lock::{Lease, Owner, Token};
+use lockshift::driver::blocking::run;
+use lockshift::lock::{Acquired, Lease, Locker, Owner, Released, Token};
 use lockshift::permissions::{ObservingCommand, Permissions};
 use lockshift::protocols::Choice;
-use lockshift::wire::Key;
+use lockshift::wire::{Key, Transcript};
 use redis::{Client, Connection, cmd};
 
 use crate::cli::{done, lockshift};
@@ -88,6 +89,34 @@ fn each_permission_of_a_lock_is_needed() {
             assert!(lived.is_err(), "{name} lives without {command}");
             cmd("FLUSHALL").exec(&mut server.connect()).expect("it deletes its keys");
         }
+    }
+}
+
+/// With exactly its permissions, a release of the fair lock hands it over to a waiter that listens. A user that may not ask who
+/// listens releases all the same, and the waiter is only woken.
+#[test]
+fn a_release_hands_over_with_exactly_its_permissions() {
+    let server = Server::start();
+    let choice: Choice = "fair".parse().expect("it is known");
+    let whole = Permissions::of(&choice, "acl:*");
+    let mut less = whole.clone();
+    assert!(less.commands.remove("pubsub|numsub"), "{}", whole.rule());
+    let locker = choice.locker(Key::from("acl:fair"), lease());
+    let [alice, bob] = [8, 9].map(|number| Owner::new(Token::new([number; 16]), u32::from(number), 1));
+    for (permissions, is_handed_over) in [(&whole, true), (&less, false)] {
+        let client = user(&server, "fair", permissions);
+        let connect = || client.get_connection().expect("it may log in");
+        let mut listens = connect();
+        let channel = locker.release_channel(&bob).expect("it publishes");
+        cmd("SUBSCRIBE").arg(channel.channel).exec(&mut listens).expect("it may listen");
+        let acquire = |owner| run(&mut connect(), &|redis: &mut Transcript| locker.acquire(owner, redis));
+        let Ok(Acquired::Won(hold)) = acquire(&alice) else { panic!("it is free") };
+        assert!(matches!(acquire(&bob), Ok(Acquired::Held(_))));
+        let released = run(&mut connect(), &|redis: &mut Transcript| locker.release(&hold, redis));
+        assert!(matches!(released, Ok(Released::Freed)), "{released:?}");
+        let holder: Option<String> = cmd("GET").arg("acl:fair").query(&mut connect()).expect("it may look");
+        assert_eq!(holder, is_handed_over.then(|| bob.token.hex()));
+        cmd("FLUSHALL").exec(&mut server.connect()).expect("it deletes its keys");
     }
 }
 
