@@ -100,8 +100,8 @@ pub trait Locker: Send + Sync {
         RefusalScope::OneWaiter
     }
 
-    /// What `owner`, whose wait began at `since`, holds by this message on its [`release_channel`](Self::release_channel);
-    /// `None` if the message only says that another try may win.
+    /// What `owner` holds by this message on its [`release_channel`](Self::release_channel), which the server sent after
+    /// `since`; `None` if the message only says that another try may win.
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
         let _ = (owner, since, message);
         None

@@ -166,7 +166,7 @@ impl Locker for FairLock {
     }
 
     /// `token:ms`: the release of another client has written the token, for so many milliseconds. The server did that after
-    /// the wait began, so that the lock lasts at least until so long after that.
+    /// `since`, so that the lock lasts at least until so long after that.
     fn granted(&self, owner: &Owner, since: Reading, message: &[u8]) -> Option<Hold> {
         let token = owner.token.hex();
         let granted_ms = message.strip_prefix(token.as_bytes())?.strip_prefix(b":")?;

@@ -56,6 +56,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
     }
 
     async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
+        let began = host::mono();
         match self.session.attempt(&self.acquisition.owner()).await? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();
@@ -69,7 +70,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
             }
             Tried::Refused(held) => {
                 self.shadow.iter().for_each(|shadow| shadow.look(&self.runtime));
-                self.acquisition.refused(held)
+                self.acquisition.refused(held, began, host::mono())
             }
             Tried::Interrupted(interrupted) => self.acquisition.interrupted(interrupted),
         }

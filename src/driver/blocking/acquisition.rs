@@ -31,6 +31,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
 
     /// Tries once.
     pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
+        let began = host::mono();
         match at_once(self.session.attempt(&self.acquisition.owner()))? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();
@@ -44,7 +45,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
             }
             Tried::Refused(held) => {
                 self.shadow.iter().for_each(Shadow::look);
-                self.acquisition.refused(held)
+                self.acquisition.refused(held, began, host::mono())
             }
             Tried::Interrupted(interrupted) => self.acquisition.interrupted(interrupted),
         }

@@ -31,6 +31,7 @@ in_both_worlds! {
     each_waiter_costs_two_commands,
     a_release_hands_the_lock_to_the_first_waiter_for_a_whole_lease,
     a_waiter_for_whom_little_would_be_left_tries_and_gets_a_whole_lease,
+    a_waiter_that_has_waited_for_long_is_handed_a_whole_lease_from_its_last_attempt,
     a_waiter_that_listens_and_hangs_delays_the_others_as_a_holder_does,
     a_waiter_that_gives_up_as_it_is_handed_the_lock_passes_it_on,
 }
@@ -296,10 +297,14 @@ fn each_waiter_costs_two_commands<W: World>() {
 
 /// Until the first waiter of a program has tried, has subscribed, and has tried once more.
 fn until_it_listens(monitor: &mut Monitor) {
+    until_tries(monitor, 2);
+}
+
+fn until_tries(monitor: &mut Monitor, count: usize) {
     let mut tries = 0;
-    until("it tries once more when it listens", || {
+    until("it tries so often", || {
         tries += monitor.take().iter().filter(|line| is_try(line)).count();
-        (tries >= 2).then_some(())
+        (tries >= count).then_some(())
     });
 }
 
@@ -346,6 +351,27 @@ fn a_waiter_for_whom_little_would_be_left_tries_and_gets_a_whole_lease<W: World>
         let whole = ms(leases_ms[1]) * 9 / 10;
         assert!(has_tried && remaining >= whole, "{leases_ms:?}: {has_tried}, {remaining:?}");
     }
+}
+
+/// It tries for the third time after 1.25 s, to keep its place.
+fn a_waiter_that_has_waited_for_long_is_handed_a_whole_lease_from_its_last_attempt<W: World>() {
+    let lock = || FairLock::new(Key::from("k"), lease(4000)).keeping_places_for(lease(1000));
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, bob] = [lock(), lock()].map(|locker| W::open(&server, locker).notified_by(&releases));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    scope(|scope| {
+        let waiting = scope.spawn(move || match bob.acquire(&Wait::notified()) {
+            Ok(Attempt::Won(guard)) => W::left(&guard),
+            other => panic!("it waits for as long as it takes: {other:?}"),
+        });
+        until_tries(&mut monitor, 3);
+        drop(alice.release(guard));
+        let left = waiting.join().unwrap();
+        assert!(left >= ms(4000) * 8 / 10, "{left:?}");
+        assert!(!monitor.take().iter().any(is_try), "it tries once more");
+    });
 }
 
 fn a_waiter_that_listens_and_hangs_delays_the_others_as_a_holder_does<W: World>() {
