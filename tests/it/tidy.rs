@@ -53,13 +53,9 @@ fn this_binary_has_an_index() {
 
 #[test]
 fn the_library_alone_brings_no_command_line_and_no_runtime() {
-    let cargo = std::env::var("CARGO").expect("cargo runs the tests");
-    let mut tree = Command::new(cargo);
-    tree.args(["tree", "--package", "lockshift", "--no-default-features", "--edges", "normal", "--prefix", "none"]);
-    let output = tree.args(["--frozen", "--format", "{p}"]).current_dir(sources::root()).output().expect("cargo runs");
-    let listed = String::from_utf8(output.stdout).expect("package names are text");
+    let listed = cargo_tree(&["--package=lockshift", "--no-default-features", "--edges=normal", "--prefix=none"]);
     let packages: Vec<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(packages.contains(&"redis"), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(packages.contains(&"redis"), "{listed}");
     for unwanted in ["clap", "mlua", "indicatif", "env_logger", "serde", "tokio", "smol", "async-std"] {
         assert!(!packages.contains(&unwanted), "without default features the library still brings {unwanted}");
     }
@@ -80,15 +76,38 @@ fn each_dependency_of_the_library_has_its_reason() {
     let section = architecture.split("\n## ").find(|section| section.starts_with("Dependencies")).unwrap();
     let reasons: BTreeSet<&str> =
         section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect();
-    let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--offline", "--workspace", "--edges=normal", "--no-default-features"])
-        .args(["--depth=1", "--prefix=depth", "--format={p}", "--no-dedupe"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-    let tree = String::from_utf8(tree.stdout).unwrap();
+    let tree = cargo_tree(&[
+        "--workspace",
+        "--edges=normal",
+        "--no-default-features",
+        "--depth=1",
+        "--prefix=depth",
+        "--no-dedupe",
+    ]);
     let names = tree.lines().filter_map(|line| line.strip_prefix('1')?.split_whitespace().next());
     let depends: BTreeSet<&str> = names.filter(|name| !name.starts_with("lockshift-")).collect();
     assert_eq!(depends, reasons, "on the left what the library depends on, on the right what ARCHITECTURE.md explains");
+}
+
+/// Crates share instances of generic functions, so the library would run those of a dependency that is not optimised.
+#[test]
+fn each_dependency_of_the_library_is_optimised() {
+    let manifest = Source::read("Cargo.toml").text;
+    let section = manifest.split("\n[profile.dev.package]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap();
+    let slow: BTreeSet<&str> = section.lines().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
+    assert!(slow.contains("jsonschema"), "the list was not found: {section}");
+    let listed = cargo_tree(&["--workspace", "--all-features", "--edges=normal", "--prefix=none"]);
+    let used: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(used.contains("tokio"), "{listed}");
+    assert_eq!(slow.intersection(&used).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+/// What `cargo tree` lists, each line with a name and its version.
+fn cargo_tree(args: &[&str]) -> String {
+    let cargo = std::env::var("CARGO").expect("cargo runs the tests");
+    let mut tree = Command::new(cargo);
+    tree.args(["tree", "--frozen", "--format={p}"]).args(args).current_dir(sources::root());
+    let output = tree.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("package names are text")
 }
