@@ -90,12 +90,14 @@ fn old_for_scripts(facts: &ServerFacts, fleet: &[Choice]) -> Option<DoctorFindin
     (is_old && !protocols.is_empty()).then_some(DoctorFinding::NeedsRedis32 { protocols })
 }
 
-/// Those of these commands that the server knows; `None` where it does not say.
+/// Those of these commands that the server knows; `None` where it does not say. Of `pubsub|numsub` it is asked for `pubsub`: before
+/// Redis 7 no server describes what follows the bar.
 fn known_commands(commands: &BTreeSet<String>, redis: &mut Transcript) -> Turn<Option<BTreeSet<String>>> {
     if commands.is_empty() {
         return Ok(None);
     }
-    let question = commands.iter().fold(Command::new("COMMAND").arg("INFO"), |question, name| question.arg(name));
+    let names = commands.iter().map(|name| name.split('|').next().unwrap_or(name));
+    let question = names.fold(Command::new("COMMAND").arg("INFO"), |question, name| question.arg(name));
     let Reply::Array(described) = redis.send(question)? else { return Ok(None) };
     let known = commands.iter().zip(described).filter(|(_, reply)| matches!(reply, Reply::Array(_)));
     Ok(Some(known.map(|(name, _)| name.clone()).collect()))
@@ -111,12 +113,13 @@ fn permissions(
         return Ok(Some(DoctorFinding::PermissionsNotExamined));
     };
     let mut refused = Vec::new();
-    // A key that the pattern covers.
-    let key = needed.keys.iter().next().map(|key| key.replace('*', "x")).unwrap_or_default();
+    // A key that the pattern covers, and a channel.
+    let [key, channel] = [&needed.keys, &needed.channels]
+        .map(|patterns| patterns.iter().next().map(|pattern| pattern.replace('*', "x")).unwrap_or_default());
     for name in needed.commands.iter().filter(|name| known.is_none_or(|known| known.contains(*name))) {
         let dry = |words: &[&str]| {
-            let start = Command::new("ACL").arg("DRYRUN").arg(&user).arg(name);
-            words.iter().fold(start, |command, word| command.arg(word))
+            let start = Command::new("ACL").arg("DRYRUN").arg(&user);
+            name.split('|').chain(words.iter().copied()).fold(start, |command, word| command.arg(word))
         };
         // The number of words is judged first: one more until it is right.
         let mut words = if name.starts_with("eval") { vec!["x", "0"] } else { vec![] };
@@ -126,7 +129,8 @@ fn permissions(
             if !is_short || words.len() > 5 {
                 break reply;
             }
-            words.push(if words.is_empty() { &key } else { "1" });
+            let named = if name.ends_with("publish") || name.ends_with("subscribe") { &channel } else { &key };
+            words.push(if words.is_empty() { named } else { "1" });
         };
         match reply {
             Reply::Status(_) => {}

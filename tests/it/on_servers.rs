@@ -134,6 +134,7 @@ fn commands_on(server: &Server) -> String {
         ("inspect", shows(&at(&["inspect", "lock:a"]), 0, "token")),
         ("scan", shows(&at(&["scan"]), 0, "lock:a")),
         ("doctor", shows(&at(&["doctor"]), 0, "version")),
+        ("doctor --fleet", !at(&["doctor", "--fleet", "fair"]).stdout.contains("does not know")),
         ("record", at(&record).code == Some(0)),
         ("compare", shows(&at(&compare), 0, "php-getset")),
         ("races --replay", at(&["races", "double-takeover", "--replay"]).code == Some(0)),
