@@ -18,6 +18,10 @@ pub enum RefusalScope {
     /// All of them are refused meanwhile, if this is so for their protocols too: the lock has one holder at a time, and
     /// needs no key but that of the channel. The waiters of a program can take turns, and one attempt speaks for all.
     AllWaiters,
+    /// All that have a place in the queue of the lock are refused meanwhile. An attempt that is refused though the lock is free
+    /// notifies the first of the queue, so that one attempt speaks for all that have a place: none of them misses a
+    /// notification that was sent before.
+    QueuedWaiters,
     /// Another one may be let in, because holders share the lock or enter it again. The release that woke this waiter is
     /// used up: the lock is held.
     OneWaiter,

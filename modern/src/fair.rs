@@ -16,7 +16,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use lockshift_lock::{
-    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, ReleaseChannel, Released,
+    Acquired, Extended, Held, Hold, LateRelease, Lease, Locker, Owner, Ownership, Refusal, RefusalScope,
+    ReleaseChannel, Released,
 };
 use lockshift_wire::{Key, Reading, Script, Transcript, Turn, script_file};
 
@@ -163,6 +164,11 @@ impl Locker for FairLock {
     /// Each waiting program has its own channel, so only the notified program receives the message.
     fn release_channel(&self, owner: &Owner) -> Option<ReleaseChannel> {
         Some(self.announce.release_channel(&self.channels.with_suffix(&owner.instance.hex())))
+    }
+
+    /// An attempt that is refused though the lock is free notifies the first waiter.
+    fn refusal_scope(&self) -> RefusalScope {
+        RefusalScope::QueuedWaiters
     }
 
     /// `token:ms`: the release of another client has written the token, for so many milliseconds. The server did that after

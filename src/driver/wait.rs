@@ -75,7 +75,8 @@ impl Wait {
     ///
     /// Waiters of one program take turns where all are refused together, as at a
     /// [`TokenLock`](lockshift_modern::TokenLock). One that comes later sends nothing before its turn, unless for a quarter of
-    /// a second none of them has tried or released, or the lease of the holder has ended.
+    /// a second none of them has tried or released, or the lease of the holder has ended. Where they queue, as at a
+    /// [`FairLock`](lockshift_modern::FairLock), each of them tries once, to take its place.
     pub const fn notified() -> Self {
         Self { pace: WaitPace::Notified, at_most: None, tries: None }
     }

@@ -11,6 +11,9 @@
 //! that releases does not acquire again before those that have waited, and few attempts are sent that are bound to fail. They
 //! do so from their first attempt on. The server is asked for a subscription when one of them has been refused; until that is
 //! confirmed the first of them polls for all.
+//!
+//! So do those that have a place in the queue of the lock, but each of them tries once before, to take that place. When the
+//! subscription is confirmed, one of them tries again for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -52,6 +55,9 @@ struct Channel {
     asleep: BTreeSet<u64>,
     /// Until when the last attempt or release speaks for those that are alike.
     spoken_for_until: Option<MonoTime>,
+    /// Whether an attempt of one with a place in the queue has begun since the subscription was confirmed, and was refused:
+    /// none of the others has missed a notification.
+    is_checked: bool,
     idle_since: Option<MonoTime>,
 }
 
@@ -63,17 +69,21 @@ pub(super) struct Waiter {
     wake_up: WakeUp,
     /// Whether it was woken in place of all others, and has not been refused since.
     is_woken_alone: bool,
+    /// Whether its last attempt began when the subscription was confirmed.
+    tries_confirmed: bool,
+    /// Until when its place in the queue of the lock is kept without another attempt, once it has one.
+    place_until: Option<MonoTime>,
 }
 
 impl Waiter {
     /// One that has not tried yet.
     pub(super) const fn new(name: Token, scope: RefusalScope, wake_up: WakeUp) -> Self {
-        Self { name, scope, wake_up, is_woken_alone: false }
+        Self { name, scope, wake_up, is_woken_alone: false, tries_confirmed: false, place_until: None }
     }
 
-    /// Whether it is refused together with all others of which this is so.
-    fn is_alike(&self) -> bool {
-        self.scope == RefusalScope::AllWaiters
+    /// Whether its attempt speaks for others of the same scope.
+    fn speaks_for_others(&self) -> bool {
+        matches!(self.scope, RefusalScope::AllWaiters | RefusalScope::QueuedWaiters)
     }
 }
 
@@ -169,7 +179,11 @@ impl WaiterRegistry {
 
     /// A waiter begins after an attempt that was refused, the last in line. Where the subscription is confirmed already it is
     /// woken at once, unless one that is like it came before: the lock may have been released since that attempt.
-    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, waiter: Waiter, now: MonoTime) -> u64 {
+    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, mut waiter: Waiter, now: MonoTime) -> u64 {
+        if waiter.scope == RefusalScope::QueuedWaiters {
+            // What was sent to it before it entered is lost, and no attempt of another brings it back.
+            waiter.scope = RefusalScope::OneWaiter;
+        }
         let number = self.enter(channel, waiter);
         self.want(channel, now);
         if let Some(queue) = self.channels.get_mut(channel)
@@ -192,24 +206,37 @@ impl WaiterRegistry {
     }
 
     /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it and will be
-    /// woken before it, and another has tried or released only just.
+    /// woken before it, and another has tried or released only just. One with a place in the queue of the lock also sleeps for
+    /// as long as that is kept, when it is certain to be notified.
     pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
         let queue = self.channels.get(channel)?;
+        let waiter = queue.waiting.get(&number)?;
         let until = match queue.subscription {
             Subscription::Unneeded | Subscription::Confirmed => queue.spoken_for_until?,
             Subscription::Wanted | Subscription::Asked => queue.spoken_for_until?.min(queue.subscribing_until),
             Subscription::Refused => return None,
         };
-        (now < until && queue.asleep.contains(&number) && queue.is_behind(number)).then_some(until)
+        let (until, is_behind) = match waiter.scope {
+            RefusalScope::QueuedWaiters if queue.is_checked && queue.subscription == Subscription::Confirmed => {
+                (waiter.place_until?, true)
+            }
+            RefusalScope::QueuedWaiters => (until.min(waiter.place_until?), queue.is_behind(number)),
+            RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys => {
+                (until, queue.is_behind(number))
+            }
+        };
+        let is_asleep = queue.asleep.contains(&number) && !waiter.wake_up.is_woken();
+        (now < until && is_asleep && is_behind).then_some(until)
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64, now: MonoTime) {
         let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get(&number) else { return };
+        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
         waiter.wake_up.clear();
+        waiter.tries_confirmed = queue.subscription == Subscription::Confirmed;
         queue.asleep.insert(number);
-        if waiter.is_alike() {
+        if waiter.speaks_for_others() {
             queue.speak_for_others(now);
         }
     }
@@ -229,6 +256,10 @@ impl WaiterRegistry {
             (RefusalScope::AllWaiters, Some(lease_end)) => {
                 queue.spoken_for_until = queue.spoken_for_until.map(|until| until.min(lease_end));
             }
+            (RefusalScope::QueuedWaiters, place_until) => {
+                waiter.place_until = place_until;
+                queue.is_checked |= waiter.tries_confirmed;
+            }
             (RefusalScope::OtherKeys, _) if was_woken_alone => queue.wake_one_from(number + 1),
             (RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys, _) => {}
         }
@@ -243,7 +274,7 @@ impl WaiterRegistry {
         let was_awake = !queue.asleep.remove(&number);
         let is_unheard =
             matches!(queue.subscription, Subscription::Unneeded | Subscription::Wanted | Subscription::Asked);
-        if passes_on || was_awake || waiter.is_alike() && is_unheard {
+        if passes_on || was_awake || waiter.speaks_for_others() && is_unheard {
             queue.wake_one();
         }
         if queue.waiting.is_empty() {
@@ -258,6 +289,8 @@ impl WaiterRegistry {
     pub(super) fn confirmed(&mut self, channel: &ReleaseChannel) {
         if let Some(queue) = self.channels.get_mut(channel) {
             queue.subscription = Subscription::Confirmed;
+            queue.is_checked = false;
+            queue.waiting.values_mut().for_each(|waiter| waiter.tries_confirmed = false);
             let due: Vec<u64> = queue.asleep.iter().copied().filter(|number| !queue.is_behind(*number)).collect();
             due.into_iter().for_each(|number| queue.wake(number));
         }
@@ -318,6 +351,7 @@ impl Channel {
             named: BTreeMap::new(),
             asleep: BTreeSet::new(),
             spoken_for_until: None,
+            is_checked: false,
             idle_since: None,
         }
     }
@@ -345,10 +379,12 @@ impl Channel {
         self.waiting.get(&number).into_iter().for_each(|waiter| waiter.wake_up.wake());
     }
 
-    /// Whether one that is like this waiter came before it.
+    /// Whether one that is like this waiter, and speaks for it, came before it.
     fn is_behind(&self, number: u64) -> bool {
-        self.waiting.get(&number).is_some_and(Waiter::is_alike)
-            && self.waiting.range(..number).any(|(_, earlier)| earlier.is_alike())
+        self.waiting
+            .get(&number)
+            .filter(|waiter| waiter.speaks_for_others())
+            .is_some_and(|waiter| self.waiting.range(..number).any(|(_, earlier)| earlier.scope == waiter.scope))
     }
 
     /// What wakes the waiter of this name, if it still waits.

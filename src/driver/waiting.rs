@@ -119,7 +119,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
             patience: wait.begin(acquisition.began()),
             listener,
             waiter: None,
-            takes_turns: acquisition.refusal_scope() == RefusalScope::AllWaiters,
+            takes_turns: matches!(acquisition.refusal_scope(), RefusalScope::AllWaiters | RefusalScope::QueuedWaiters),
         }
     }
 

@@ -53,7 +53,7 @@ impl WakeUp {
         }
     }
 
-    #[cfg(test)]
+    /// Whether it has been woken since it was cleared.
     pub(super) fn is_woken(&self) -> bool {
         self.state().is_woken
     }

@@ -50,7 +50,10 @@ fn each_lock_says_what_it_is() {
     let table: [(&dyn Locker, &str); 20] = [
         (&TokenLock::new(key(), exact), "k 1.5s Exclusive, a refusal concerns AllWaiters"),
         (&FencedTokenLock::new(key(), exact), "k 1.5s Exclusive, a refusal concerns AllWaiters"),
-        (&FairLock::new(key(), exact), "k 1.5s Exclusive, announced on {k}:bell:<instance>, every 1.666666666s"),
+        (
+            &FairLock::new(key(), exact),
+            "k 1.5s Exclusive, announced on {k}:bell:<instance>, a refusal concerns QueuedWaiters, every 1.666666666s",
+        ),
         (&keys, "{k}a 1.5s Exclusive, a refusal concerns OtherKeys"),
         (&Redlock::new(key(), exact, NonZeroU8::new(3).unwrap()), "k 1.5s Exclusive"),
         (&ReentrantLock::new(key(), exact), &format!("k 2s Exclusive{late}, re-entrant as <me>")),

@@ -124,6 +124,10 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
                 self.listener.iter().for_each(ReleaseListener::keep_listening);
                 wake_up.wait_async(pause).await;
             }
+            let granted = waiting.granted(&acquiring.acquisition);
+            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
+                return Ok(won);
+            }
             waiting.begin_attempt(&acquiring.acquisition);
             let (tried, attempt) = acquiring.attempt().await?;
             acquiring = tried;
@@ -137,10 +141,6 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
                     wake_up.wait_async(pause).await;
                 }
                 None => host::sleep_async(pause).await,
-            }
-            let granted = waiting.granted(&acquiring.acquisition);
-            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
-                return Ok(won);
             }
         }
     }

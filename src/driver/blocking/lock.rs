@@ -180,15 +180,15 @@ impl<C: Carrier + 'static> Lock<C> {
             while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition) {
                 wake_up.wait(pause);
             }
+            let granted = waiting.granted(&acquiring.acquisition);
+            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
+                return Ok(won);
+            }
             waiting.begin_attempt(&acquiring.acquisition);
             let attempt = acquiring.attempt();
             match waiting.after(&attempt, &acquiring.acquisition) {
                 Some(pause) if pass(&attempt, pause, waiting.wake_up()) => {}
                 Some(_) | None => return attempt,
-            }
-            let granted = waiting.granted(&acquiring.acquisition);
-            if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
-                return Ok(won);
             }
         }
     }

@@ -10,7 +10,10 @@ struct Fixture {
 }
 
 fn waiter(number: u8, is_alike: bool) -> Waiter {
-    let scope = if is_alike { RefusalScope::AllWaiters } else { RefusalScope::OneWaiter };
+    of_scope(number, if is_alike { RefusalScope::AllWaiters } else { RefusalScope::OneWaiter })
+}
+
+fn of_scope(number: u8, scope: RefusalScope) -> Waiter {
     Waiter::new(Token::new([number; 16]), scope, WakeUp::default())
 }
 
@@ -44,13 +47,27 @@ impl Fixture {
 
     /// One that has not tried yet.
     fn enter_first(&mut self, number: u8, is_alike: bool) {
-        let waiter = waiter(number, is_alike);
+        self.enter_before_its_attempt(waiter(number, is_alike));
+    }
+
+    fn enter_before_its_attempt(&mut self, waiter: Waiter) {
         let flag = waiter.wake_up.clone();
         self.waiting.push((self.registry.enter(&self.channel, waiter), flag));
     }
 
     fn begin_attempt(&mut self, index: usize, now: MonoTime) {
         self.registry.begin_attempt(&self.channel, self.waiting[index].0, now);
+    }
+
+    /// An attempt that takes a place, or keeps it until then.
+    fn try_for_a_place(&mut self, index: usize, now: MonoTime, until: MonoTime) {
+        self.begin_attempt(index, now);
+        self.refuse(index, now, until);
+    }
+
+    fn refuse(&mut self, index: usize, now: MonoTime, until: MonoTime) {
+        self.registry.attempt_refused(&self.channel, self.waiting[index].0, Some(until));
+        self.registry.want(&self.channel, now);
     }
 
     /// Who is to sleep on, by place.
@@ -447,4 +464,77 @@ fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
         refuse(&mut shared, index);
     }
     assert_eq!(shared.awake(), [0_usize; 0], "each of them was woken by itself");
+}
+
+/// Three that take a place each, with nobody subscribed yet. Places are kept until 8 s.
+fn three_in_a_queue() -> Fixture {
+    let mut shared = Fixture::unconfirmed(0);
+    for number in 0..3 {
+        shared.enter_before_its_attempt(of_scope(number, RefusalScope::QueuedWaiters));
+        assert_eq!(shared.spoken_for(at(100)), (0..usize::from(number)).skip(1).collect::<Vec<_>>(), "it has no place");
+        shared.try_for_a_place(number.into(), at(100), at(8000));
+    }
+    assert_eq!(shared.registry.due(at(100)), [Change::Listen(shared.channel.clone())]);
+    shared
+}
+
+#[test]
+fn the_first_of_a_queue_tries_for_all_when_the_subscription_is_confirmed() {
+    let mut shared = three_in_a_queue();
+    assert_eq!((shared.spoken_for(at(349)), shared.spoken_for(at(350))), (vec![1, 2], vec![]), "the first polls");
+    shared.registry.confirmed(&shared.channel);
+    assert_eq!((shared.awake(), shared.spoken_for(at(200))), (vec![0], vec![1, 2]));
+    assert_eq!(shared.spoken_for(at(350)), [0_usize; 0], "the first has not tried");
+    shared.try_for_a_place(0, at(300), at(8100));
+    assert_eq!((shared.spoken_for(at(7999)), shared.spoken_for(at(8000))), (vec![0, 1, 2], vec![0]));
+    shared.receive(&Token::new([1; 16]).hex());
+    assert_eq!((shared.awake(), shared.spoken_for(at(400))), (vec![1], vec![0, 2]));
+    shared.try_for_a_place(1, at(400), at(9000));
+    assert_eq!(shared.spoken_for(at(8000)), [0, 1], "it is kept for longer");
+}
+
+#[test]
+fn an_attempt_from_before_the_subscription_was_confirmed_does_not_count_for_others() {
+    let mut shared = three_in_a_queue();
+    shared.begin_attempt(0, at(200));
+    shared.registry.confirmed(&shared.channel);
+    shared.refuse(0, at(300), at(8000));
+    assert_eq!((shared.awake(), shared.spoken_for(at(449)), shared.spoken_for(at(450))), (vec![0], vec![1, 2], vec![]));
+    shared.begin_attempt(0, at(450));
+    shared.begin_attempt(1, at(450));
+    assert_eq!(shared.spoken_for(at(500)), [1, 2], "neither is refused yet");
+    for breaks in [WaiterRegistry::broke, |registry: &mut WaiterRegistry| {
+        let channel = registry.channels.keys().next().cloned().unwrap();
+        registry.lost(&channel);
+    }] {
+        shared.refuse(1, at(500), at(8000));
+        assert_eq!(shared.spoken_for(at(1000)), [0, 1, 2]);
+        breaks(&mut shared.registry);
+        assert_eq!((shared.awake(), shared.spoken_for(at(1000))), (vec![0, 1, 2], vec![]));
+        shared.begin_attempt(1, at(1000));
+        shared.registry.due(at(1000));
+        shared.registry.confirmed(&shared.channel);
+        shared.refuse(1, at(1000), at(8000));
+        assert_eq!(shared.spoken_for(at(1250)), [0_usize; 0], "it began before");
+        shared.all_try();
+    }
+}
+
+#[test]
+fn the_next_of_a_queue_polls_when_the_first_leaves_before_the_subscription() {
+    let mut shared = three_in_a_queue();
+    shared.leave(0, at(200));
+    assert_eq!((shared.awake(), shared.spoken_for(at(200))), (vec![1], vec![2]));
+    shared.registry.refused(&shared.channel);
+    assert_eq!(shared.spoken_for(at(200)), [0_usize; 0], "each polls");
+}
+
+/// What was sent to it before it entered is lost.
+#[test]
+fn one_of_a_queue_that_enters_after_its_attempt_is_woken() {
+    let mut shared = three_in_a_queue();
+    shared.registry.confirmed(&shared.channel);
+    let late = of_scope(3, RefusalScope::QueuedWaiters);
+    shared.registry.enter_after_attempt(&shared.channel, late.clone(), at(200));
+    assert!(late.wake_up.is_woken());
 }

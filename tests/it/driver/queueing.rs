@@ -1,6 +1,6 @@
 //! Ownership in a queue: first come, first served, and a client that leaves removes its entry.
 
-use std::sync::mpsc::channel;
+use std::sync::{Barrier, mpsc::channel};
 use std::thread::scope;
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ in_both_worlds! {
     an_attempt_without_a_wait_leaves_no_place,
     all_attempts_of_a_waiter_are_made_from_one_place,
     each_waiter_costs_two_commands,
+    those_that_begin_at_once_take_a_place_each,
     a_release_hands_the_lock_to_the_first_waiter_for_a_whole_lease,
     a_waiter_for_whom_little_would_be_left_tries_and_gets_a_whole_lease,
     a_waiter_that_has_waited_for_long_is_handed_a_whole_lease_from_its_last_attempt,
@@ -293,6 +294,41 @@ fn each_waiter_costs_two_commands<W: World>() {
         assert_eq!(scripts, 2 * MANY);
         drop(worlds);
     });
+}
+
+/// Before their program has subscribed. Then one of them tries once more, for all; a server that takes its time for that is asked
+/// more often.
+fn those_that_begin_at_once_take_a_place_each<W: World>() {
+    const MANY: usize = 40;
+    let attempts = || {
+        let server = Server::start();
+        let releases = W::releases(&server);
+        let open = || W::open(&server, fair()).notified_by(&releases);
+        let alice = open();
+        let guard = alice.win();
+        let mut monitor = Monitor::on(&server);
+        let mut operator = server.connect();
+        let (begin, worlds) = (Barrier::new(MANY), (0..MANY).map(|_| open()).collect::<Vec<_>>());
+        let wait = |world: W| {
+            begin.wait();
+            let Ok(Attempt::Won(guard)) = world.acquire(&Wait::notified()) else { panic!("for as long as it takes") };
+            drop(world.release(guard));
+            world
+        };
+        scope(|scope| {
+            let waiting: Vec<_> = worlds.into_iter().map(|world| scope.spawn(|| wait(world))).collect();
+            until("all stand in the queue", || (places(&mut operator) == MANY).then_some(()));
+            host::sleep(ms(300));
+            drop(alice.release(guard));
+            // One of them may listen for all.
+            drop(waiting.into_iter().map(|waiting| waiting.join().unwrap()).collect::<Vec<_>>());
+        });
+        let scripts = |line: &&Line| [&b"EVALSHA"[..], b"EVAL"].contains(&&*line.words[0]);
+        // A release for each and for Alice.
+        monitor.take().iter().filter(scripts).count() - (MANY + 1)
+    };
+    let few = |attempts: &usize| *attempts < MANY + MANY / 4;
+    assert!((0..5).map(|_| attempts()).any(|attempts| few(&attempts)));
 }
 
 /// Until the first waiter of a program has tried, has subscribed, and has tried once more.
