@@ -71,12 +71,12 @@ impl FairLock {
     /// Keeps the place of the first waiter for this long after its notification; 5 s by default. Each attempt keeps any
     /// place for twice as long.
     ///
-    /// A waiter that listens for its notification tries again after one and a quarter of this time, any other waiter
-    /// after a third of it. A waiter that crashes delays the others for at most this time, or for a quarter more if none
+    /// A waiter that listens for its notification tries again after one and a half of this time, any other waiter
+    /// after a third of it. A waiter that crashes delays the others for at most this time, or for half as long again if none
     /// of them happens to try earlier; any number that crash at once, for at most twice this time.
     ///
     /// A waiter that hangs, or whose machine is gone while the server still has its connection, may be handed the lock if
-    /// its last attempt is no older than one and a half times this time, or a quarter of the lease if that is shorter. It
+    /// its last attempt is no older than one and three quarters of this time, or a quarter of the lease if that is shorter. It
     /// delays the others as a holder does that hangs. Until its first extension a lock that was handed over lasts for a
     /// lease, and for as long again as has passed since the attempt: one and a quarter leases at most.
     ///

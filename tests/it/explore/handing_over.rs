@@ -194,9 +194,9 @@ fn a_waiter_that_has_not_tried_for_long_is_handed_nothing() {
     assert_eq!(left_at_release(2000, 1000, 0), bobs(2000));
     assert_eq!(left_at_release(2000, 1000, 500), bobs(2500), "a lease, and as long as it has waited");
     assert_eq!(left_at_release(2000, 1000, 501), nobodys);
-    // And at most one and a half times as long as a place is kept.
-    assert_eq!(left_at_release(60_000, 1000, 1500), bobs(61_500));
-    assert_eq!(left_at_release(60_000, 1000, 1501), nobodys);
+    // And at most one and three quarters as long as a place is kept.
+    assert_eq!(left_at_release(60_000, 1000, 1750), bobs(61_750));
+    assert_eq!(left_at_release(60_000, 1000, 1751), nobodys);
 }
 
 /// Whose the key is, and for how long, if the holder leaves so long after the attempt of Bob, who listens.

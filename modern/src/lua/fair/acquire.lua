@@ -43,7 +43,7 @@ local kept_ms = 2 * ARGV[4]
 redis.call('zadd', KEYS[3], now_ms + kept_ms, ARGV[2])
 redis.call('pexpire', KEYS[2], kept_ms)
 redis.call('pexpire', KEYS[3], kept_ms)
-local wait_ms = math.floor(1.25 * ARGV[4])
+local wait_ms = math.floor(1.5 * ARGV[4])
 if is_free then
   redis.call(ARGV[5], ARGV[6] .. string.sub(first, 34), string.sub(first, 1, 32))
   first_until = math.min(first_until, now_ms + ARGV[4])

@@ -31,7 +31,7 @@ while first do
     local waited_ms = math.max(now_ms - first_until + 2 * ARGV[3], 0)
     -- Nobody listens where the server does not say it.
     local listeners = redis.pcall('pubsub', count, channel)[2] or 0
-    if listeners > 0 and waited_ms <= math.min(1.5 * ARGV[3], ARGV[6] / 4) then
+    if listeners > 0 and waited_ms <= math.min(1.75 * ARGV[3], ARGV[6] / 4) then
       local granted_ms = string.format('%d', ARGV[6] + waited_ms)
       -- Fails where the server is out of memory.
       if redis.pcall('set', KEYS[1], token, 'px', granted_ms).ok then
