@@ -216,17 +216,15 @@ impl WaiterRegistry {
             Subscription::Wanted | Subscription::Asked => queue.spoken_for_until?.min(queue.subscribing_until),
             Subscription::Refused => return None,
         };
-        let (until, is_behind) = match waiter.scope {
-            RefusalScope::QueuedWaiters if queue.is_checked && queue.subscription == Subscription::Confirmed => {
-                (waiter.place_until?, true)
-            }
-            RefusalScope::QueuedWaiters => (until.min(waiter.place_until?), queue.is_behind(number)),
-            RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys => {
-                (until, queue.is_behind(number))
-            }
+        let is_certain = queue.is_checked && queue.subscription == Subscription::Confirmed;
+        let until = match waiter.scope {
+            RefusalScope::QueuedWaiters if is_certain => waiter.place_until?,
+            _ if !queue.is_behind(number) => return None,
+            RefusalScope::QueuedWaiters => until.min(waiter.place_until?),
+            RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys => until,
         };
         let is_asleep = queue.asleep.contains(&number) && !waiter.wake_up.is_woken();
-        (now < until && is_asleep && is_behind).then_some(until)
+        (now < until && is_asleep).then_some(until)
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.

@@ -128,8 +128,8 @@ impl<'a, L: Listener> Waiting<'a, L> {
         Self { takes_turns: false, ..self }
     }
 
-    /// For how long to sleep on instead of trying, because the attempt of another waiter speaks for this one, and what ends that
-    /// sleep sooner; `None` if an attempt is due. To be asked again after the sleep.
+    /// For how long to sleep on instead of trying, because the attempt of another waiter speaks for this one or its place in a
+    /// queue is kept, and what ends that sleep sooner; `None` if an attempt is due. To be asked again after the sleep.
     pub(super) fn spoken_for(&mut self, acquisition: &Acquisition) -> Option<(Duration, &WakeUp)> {
         if !self.takes_turns {
             return None;
