@@ -16,7 +16,9 @@ pub(crate) trait Ask {
 
     /// The command that it is.
     fn command(&self) -> Command {
-        Command::of(self.write_words(Words::new()))
+        Command::written(|words| {
+            self.write_words(words);
+        })
     }
 
     /// Whether `command` is the same, word for word, and for the same server.
@@ -65,8 +67,8 @@ impl Ask for Command {
     }
 }
 
-impl WordSink for Words {
-    fn arg(mut self, word: impl AsRef<[u8]>) -> Self {
+impl WordSink for &mut Words {
+    fn arg(self, word: impl AsRef<[u8]>) -> Self {
         self.push(word.as_ref().into());
         self
     }

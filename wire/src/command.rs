@@ -29,20 +29,21 @@ const IN_PLACE: usize = 6;
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
     pub fn new(name: &str) -> Self {
-        let mut words = Words::new();
-        words.push(name.as_bytes().into());
-        Self::of(words)
+        Self::written(|words| words.push(name.as_bytes().into()))
     }
 
-    /// The command of these words, name first.
-    pub(crate) fn of(words: Words) -> Self {
-        Self { words: Arc::new(words), node: Node::default() }
+    /// The command of the words that `write` appends, name first. It appends them where they stay: moving all of them costs
+    /// more than building them.
+    pub(crate) fn written(write: impl FnOnce(&mut Words)) -> Self {
+        let mut words = Arc::<Words>::default();
+        write(Arc::get_mut(&mut words).expect("nothing shares it yet"));
+        Self { words, node: Node::default() }
     }
 
     /// This command from all its words, name first, as a trace or another client gives them; `None` without a name.
     pub fn from_words<W: Into<CommandWord>>(words: impl IntoIterator<Item = W>) -> Option<Self> {
-        let words: Words = words.into_iter().map(Into::into).collect();
-        if words.is_empty() { None } else { Some(Self::of(words)) }
+        let command = Self::written(|all| all.extend(words.into_iter().map(Into::into)));
+        if command.words.is_empty() { None } else { Some(command) }
     }
 
     /// This command with one more argument.
@@ -119,11 +120,18 @@ impl Command {
 /// What stands around a word that is shorter than ten thousand bytes.
 const LONGEST_LENGTH: usize = "$9999\r\n\r\n".len();
 
-/// Appends a line of this kind with this length.
+/// Appends a line of this kind with this length, which has one digit or two in most words of locks.
 fn pack_length(kind: u8, length: usize, out: &mut Vec<u8>) {
-    out.push(kind);
-    out.extend_from_slice(Decimal::of_length(length as u64).as_ref());
-    out.extend_from_slice(b"\r\n");
+    let digit = |value| b'0' + value as u8;
+    match length {
+        0..10 => out.extend_from_slice(&[kind, digit(length), b'\r', b'\n']),
+        10..100 => out.extend_from_slice(&[kind, digit(length / 10), digit(length % 10), b'\r', b'\n']),
+        _ => {
+            out.push(kind);
+            out.extend_from_slice(Decimal::of_length(length as u64).as_ref());
+            out.extend_from_slice(b"\r\n");
+        }
+    }
 }
 
 impl fmt::Display for Command {

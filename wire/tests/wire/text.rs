@@ -131,7 +131,7 @@ fn unescaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
 
 proptest! {
     #[test]
-    fn a_command_is_packed_as_it_is_sent(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 1..12)) {
+    fn a_command_is_packed_as_it_is_sent(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..250), 1..12)) {
         let command = Command::from_words(words.clone()).unwrap();
         let bulk = |word: &Vec<u8>| [format!("${}\r\n", word.len()).as_bytes(), word, b"\r\n"].concat();
         let expected = [format!("*{}\r\n", words.len()).into_bytes(), words.iter().flat_map(bulk).collect()].concat();
