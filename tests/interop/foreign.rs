@@ -128,9 +128,17 @@ impl Session {
         self.unanswered.get() == 0
     }
 
-    /// One attempt: whether it won.
+    /// One attempt: whether it won. A client that fails was not refused.
     pub(crate) fn acquires(&self, protocol: &str, key: &str, lease: Duration) -> bool {
-        self.ask(&format!("acquire {protocol} {key} {}", lease.as_millis())) == "won"
+        match self.attempt(protocol, key, lease).as_str() {
+            "won" => true,
+            "held" => false,
+            failed => panic!("{} acquires {key}: {failed}", self.client),
+        }
+    }
+
+    fn attempt(&self, protocol: &str, key: &str, lease: Duration) -> String {
+        self.ask(&format!("acquire {protocol} {key} {}", lease.as_millis()))
     }
 
     /// Releases what it holds.
@@ -138,9 +146,10 @@ impl Session {
         assert_eq!(self.ask(&format!("release {key}")), "released", "{} releases {key}", self.client);
     }
 
-    /// As many attempts as the matrix allows a newcomer: whether it wins. It does not release what it wins.
+    /// As many attempts as the matrix allows a newcomer: whether it wins. It may fail at a value that it cannot read, and
+    /// does not release what it wins.
     pub(crate) fn comes(&self, protocol: &str, key: &str, lease: Duration) -> bool {
-        (0..LAPS).any(|_| self.acquires(protocol, key, lease))
+        (0..LAPS).any(|_| self.attempt(protocol, key, lease) == "won")
     }
 
     /// Ends the client as a power failure would, and with it all sessions with it.
