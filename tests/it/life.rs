@@ -78,7 +78,7 @@ pub(crate) fn life<L: Locks + Sync>(locks: &L, name: &str, locker: &Arc<dyn Lock
     locks.release(guard).map(drop).map_err(|error| describe(&error))
 }
 
-/// Lets one acquire, and another one be refused.
+/// Lets one acquire, and another one try while the first holds: it is refused, or shares.
 fn meet<L: Locks + Sync>(locks: &L, name: &str, locker: &Arc<dyn Locker>) -> Result<L::Guard, String> {
     loop {
         let began = wall().as_secs();
@@ -90,7 +90,7 @@ fn meet<L: Locks + Sync>(locks: &L, name: &str, locker: &Arc<dyn Locker>) -> Res
         if met.is_ok() || name != WINS_EVERY_SECOND || ended == began {
             return met.map(|()| guard);
         }
-        until("the second one's stamp is raised again", || (wall().as_secs() > ended).then_some(()));
+        until("the next second begins", || (wall().as_secs() > ended).then_some(()));
     }
 }
 
