@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockshift_legacy::catalogue::catalogue;
-use lockshift_legacy::{Dialect, Keys, Lock, Reader, Takeover};
+use lockshift_legacy::{Dialect, Digits, Keys, Lock, Number, Reader, Takeover};
 use lockshift_lock::{Acquired, Lease, Locker, Owner, Refusal, Token};
 use lockshift_wire::{Command, Key, MonoTime, Procedure, Reading, Reply, Script, Transcript, Unfinished, UnixTime};
 use proptest::prelude::*;
@@ -105,6 +105,18 @@ proptest! {
             let read = row.form.read(&value);
             prop_assert!(read.is_some(), "{}: {}", row.name, value.escape_ascii());
             prop_assert_eq!(row.form.write(read.expect("just seen"), &owner), value, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn digits_read_back_every_float_that_they_have_written(
+        float in prop_oneof![any::<f64>(), -1e17..1e17, -1e-3..1e-3].prop_filter("of the size of a float", |x| x.abs() < 1e300),
+    ) {
+        for digits in [Digits::Python2Str, Digits::PythonRepr, Digits::RubyToS, Digits::Fixed6, Digits::Php14] {
+            let text = digits.write(Number::Float(float));
+            let read = digits.read(&text);
+            prop_assert!(read.is_some(), "{:?}: {}", digits, text.escape_ascii());
+            prop_assert_eq!(digits.write(read.expect("just seen")), text, "{:?}", digits);
         }
     }
 
