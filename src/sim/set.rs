@@ -96,6 +96,9 @@ fn set_for(call: &mut Call<'_>, clock: ExpiryClock) -> Answer {
     Ok(Reply::ok())
 }
 
+/// No option's name is longer.
+const LONGEST_OPTION: usize = "KEEPTTL".len();
+
 /// Options may come in any order and be repeated, but not contradict each other.
 fn parse(words: &[CommandWord], flavour: Flavour) -> Result<SetOptions<'_>, Refusal> {
     // Redis refuses IFEQ after NX, but not NX after IFEQ; Valkey refuses both.
@@ -104,7 +107,11 @@ fn parse(words: &[CommandWord], flavour: Flavour) -> Result<SetOptions<'_>, Refu
     let mut options = SetOptions::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        match word.to_ascii_uppercase().as_slice() {
+        let mut name = [0; LONGEST_OPTION];
+        let name = name.get_mut(..word.len()).ok_or(Refusal::Syntax)?;
+        name.copy_from_slice(word);
+        name.make_ascii_uppercase();
+        match &*name {
             b"NX" if !options.if_existing && joins(options.compare) => options.if_missing = true,
             b"XX" if !options.if_missing && joins(options.compare) => options.if_existing = true,
             b"IFEQ" if flavour.sets_if_equal() && alone(&options) => {
