@@ -185,7 +185,7 @@ const OPTIONS: [&[u8]; 8] = [b"NX", b"XX", b"EX", b"PX", b"EXAT", b"PXAT", b"KEE
 
 /// Whether the canonical words of both can be the same: they have the same name, and as many words. Most protocols are
 /// ruled out by that. A script of an earlier version may have had fewer arguments.
-fn is_comparable(expected: &Command, actual: &Command) -> bool {
+pub(super) fn is_comparable(expected: &Command, actual: &Command) -> bool {
     let is_script = |command: &Command| command.is("EVAL") || command.is("EVALSHA");
     let is_same_name = expected.name().eq_ignore_ascii_case(actual.name()) || is_script(expected) && is_script(actual);
     is_same_name

@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::exchange::LockExchange;
 use super::feature::feature;
-use super::recognise::{ConversationStage, Reached, recognise};
+use super::recognise::{ConversationStage, Reached, may_begin, recognise};
 use super::variants::{Variant, VariantSet};
 use crate::wire::Key;
 
@@ -112,7 +112,8 @@ impl Candidates {
     /// Runs these protocols over a conversation.
     fn of(variants: VariantSet, key: &Key, exchanges: &[LockExchange]) -> Self {
         let mut candidates = Self::default();
-        for index in variants.indexes() {
+        let may_be = |index: &usize| exchanges.first().is_none_or(|first| may_begin(*index, first));
+        for index in variants.indexes().filter(may_be) {
             let Some(Reached { stage, since }) = recognise(&Variant::all()[index], key, exchanges) else { continue };
             if since > 0 {
                 candidates.anew = candidates.anew.with(index);

@@ -423,7 +423,6 @@ impl AuditedLock {
         self.consider_change(findings, seen);
         self.check_late_release(findings, seen);
         self.script_failed(findings, seen);
-        let stages = self.conversations[by].stages();
         let statistics = &mut self.keys[key].statistics;
         let conversation = &mut self.conversations[by];
         if continuation == Continuation::Begins && !conversation.holds {

@@ -6,11 +6,13 @@
 //! where only that explains what the client did next.
 
 mod clock;
+mod opening;
 mod operation;
 
 use std::time::Duration;
 
 use self::clock::TimeSpan;
+pub(super) use self::opening::may_begin;
 use self::operation::RecognisedOperation;
 use super::command_name::CommandName;
 use super::correspondence::{Correspondence, OWNER};

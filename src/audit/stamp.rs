@@ -16,18 +16,26 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
     if value.len() == 8 && value[7] == 0 {
         return UnixTime::from_secs(i64::from_le_bytes(value.try_into().ok()?));
     }
-    let mut rest = value;
-    while let Some(begin) = rest.iter().position(u8::is_ascii_digit) {
-        let length = digits(&rest[begin..]);
-        let is_word = begin > 0 && rest[begin - 1].is_ascii_alphabetic()
-            || rest.get(begin + length).is_some_and(u8::is_ascii_alphabetic);
-        if !is_word && let Some(moment) = named_by(&rest[begin..begin + length], &rest[begin + length..]) {
-            return Some(moment);
+    // Among so many bytes in a row, at least one is looked at.
+    let mut place = FEWEST_DIGITS - 1;
+    while let Some(byte) = value.get(place) {
+        if byte.is_ascii_digit() {
+            let begin = place - value[..place].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let end = place + digits(&value[place..]);
+            let is_word = begin > 0 && value[begin - 1].is_ascii_alphabetic()
+                || value.get(end).is_some_and(u8::is_ascii_alphabetic);
+            if !is_word && let Some(moment) = named_by(&value[begin..end], &value[end..]) {
+                return Some(moment);
+            }
+            place = end;
         }
-        rest = &rest[begin + length..];
+        place += FEWEST_DIGITS;
     }
     None
 }
+
+/// Fewer digits name no moment.
+const FEWEST_DIGITS: usize = 10;
 
 /// The value without the zero by which a bridge marks a stamp as its own: before the digits of a number, behind its bytes.
 pub(super) fn unmarked(value: &[u8]) -> &[u8] {
@@ -149,13 +157,13 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     }
     let mut is_fraction = false;
     while let Some(first) = rest.first() {
-        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let Run { length, is_decimal, is_hex } = Run::at_start_of(rest);
         let (run, after) = rest.split_at(length.max(1));
         rest = after;
         if length == 0 {
             first.hash(hasher);
             is_fraction &= *first == b'.';
-        } else if run.iter().all(u8::is_ascii_digit) {
+        } else if is_decimal {
             // What a short number begins with can make it sort before or behind others.
             (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
             // Some write as many digits of a fraction as it takes, and some always as many.
@@ -164,9 +172,33 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
         } else if length < 12 {
             capitals(run, hasher);
         } else {
-            (b'a', length, run.iter().all(is_hex)).hash(hasher);
+            (b'a', length, is_hex).hash(hasher);
             beginning(run, at, hasher);
         }
+    }
+}
+
+/// Letters and digits in a row.
+struct Run {
+    length: usize,
+    is_decimal: bool,
+    is_hex: bool,
+}
+
+impl Run {
+    /// The one that a text begins with; its length is 0 if it begins with a sign.
+    fn at_start_of(text: &[u8]) -> Self {
+        let mut run = Self { length: 0, is_decimal: true, is_hex: true };
+        for byte in text {
+            match byte {
+                b'0'..=b'9' => {}
+                b'a'..=b'f' => run.is_decimal = false,
+                b'g'..=b'z' | b'A'..=b'Z' => (run.is_decimal, run.is_hex) = (false, false),
+                _ => break,
+            }
+            run.length += 1;
+        }
+        run
     }
 }
 
@@ -197,7 +229,9 @@ fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     };
     let number = |digits: &[u8]| digits.iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
     let (plain, power) = (number(&run[..digits]), number(exponent));
-    let sizes = [plain, plain * 10_f64.powf(power)].map(|number| Size::of(number, at));
+    // Without an exponent both are the same; a power takes time.
+    let raised = if exponent.is_empty() { plain } else { plain * 10_f64.powf(power) };
+    let sizes = [plain, raised].map(|number| Size::of(number, at));
     (run[0], sizes.each_ref().map(|size| size.above)).hash(hasher);
     sizes.iter().any(|size| size.is_near).then(|| (&run[..digits], exponent)).hash(hasher);
     let now = at.as_secs().to_string();
