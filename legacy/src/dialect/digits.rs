@@ -69,7 +69,7 @@ impl Digits {
             Self::Python2Str | Self::PythonRepr | Self::RubyToS | Self::Fixed6 | Self::Php14 => {
                 // All but PHP write a point or an exponent in every float.
                 let is_whole = bytes.iter().all(|byte| !matches!(byte, b'.' | b'e'));
-                if is_whole && self != Self::Php14 || !self.may_have_written(bytes) {
+                if is_whole && self != Self::Php14 {
                     return None;
                 }
                 let float: f64 = str::from_utf8(bytes).ok()?.parse().ok()?;
@@ -78,21 +78,6 @@ impl Digits {
                 (self.write(number) == bytes).then_some(number)
             }
         }
-    }
-}
-
-impl Digits {
-    /// Whether a text has as many digits as these write of a float. To read and write the float takes longer to find out.
-    fn may_have_written(self, bytes: &[u8]) -> bool {
-        let most = match self {
-            Self::Python2Str => 12,
-            Self::Php14 => 14,
-            Self::PythonRepr | Self::RubyToS => 17,
-            Self::Fixed6 => return bytes.iter().rev().position(|byte| *byte == b'.') == Some(6),
-            Self::Decimal | Self::BigEndian | Self::LittleEndian | Self::DateTime => return true,
-        };
-        let mantissa = bytes.iter().take_while(|byte| !matches!(byte, b'e' | b'E'));
-        mantissa.filter(|byte| byte.is_ascii_digit()).skip_while(|digit| **digit == b'0').count() <= most
     }
 }
 
@@ -136,9 +121,6 @@ const LONGEST: usize = 24;
 
 impl FloatText {
     fn write(&self, x: f64) -> String {
-        if let Some(text) = self.whole(x) {
-            return text;
-        }
         // Its memory is taken at once: `format!` would take some for each part of a number.
         let mut digits = String::with_capacity(LONGEST);
         let written = match self.significant {
@@ -165,18 +147,6 @@ impl FloatText {
             self.scientific(&mut text, digits, exponent);
         }
         text
-    }
-
-    /// A whole number that is written without an exponent: below 10^15 every one is exact, and so are its digits.
-    fn whole(&self, x: f64) -> Option<String> {
-        let number = x as i64;
-        let is_whole = number != 0 && number as f64 == x;
-        let end = 10_i64.pow(self.exponent_from.min(15).unsigned_abs());
-        let mut text = (is_whole && number.abs() < end).then(|| number.to_string())?;
-        if self.point_zero {
-            text.push_str(".0");
-        }
-        Some(text)
     }
 
     fn positional(&self, text: &mut String, digits: &str, exponent: i32) {

@@ -40,10 +40,13 @@ fn every_form_of_value_has_been_measured() {
     assert_eq!(missing, [] as [&str; 0], "stamped values that no interpreter has vouched for");
 }
 
-/// `repr(x)` of Python, `echo $x` of PHP and `x.to_s` of Ruby as measured; `str(x)` of Python 2 after its source.
+/// `repr(x)` of Python, `echo $x` of PHP and `x.to_s` of Ruby as measured; `str(x)` of Python 2, and the zeros of Ruby, after
+/// their sources.
 #[test]
 fn large_and_small_floats_have_the_exponents_of_their_languages() {
     for (float, [python, python2, ruby, php]) in [
+        (0.0, ["0.0", "0.0", "0.0", "0"]),
+        (-0.0, ["-0.0", "-0.0", "-0.0", "-0"]),
         (1e20, ["1e+20", "1e+20", "1.0e+20", "1.0E+20"]),
         (1.5e20, ["1.5e+20", "1.5e+20", "1.5e+20", "1.5E+20"]),
         (-2.5e-7, ["-2.5e-07", "-2.5e-07", "-2.5e-07", "-2.5E-7"]),
