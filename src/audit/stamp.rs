@@ -16,7 +16,7 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
     if value.len() == 8 && value[7] == 0 {
         return UnixTime::from_secs(i64::from_le_bytes(value.try_into().ok()?));
     }
-    // Among so many bytes in a row, at least one is looked at.
+    // Only every tenth byte is looked at: ten digits in a row include one of them.
     let mut place = FEWEST_DIGITS - 1;
     while let Some(byte) = value.get(place) {
         if byte.is_ascii_digit() {
@@ -157,7 +157,7 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     }
     let mut is_fraction = false;
     while let Some(first) = rest.first() {
-        let Run { length, is_decimal, is_hex } = Run::at_start_of(rest);
+        let AlphanumericRun { length, is_decimal, is_hex } = AlphanumericRun::at_start_of(rest);
         let (run, after) = rest.split_at(length.max(1));
         rest = after;
         if length == 0 {
@@ -179,13 +179,13 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
 }
 
 /// Letters and digits in a row.
-struct Run {
+struct AlphanumericRun {
     length: usize,
     is_decimal: bool,
     is_hex: bool,
 }
 
-impl Run {
+impl AlphanumericRun {
     /// The one that a text begins with; its length is 0 if it begins with a sign.
     fn at_start_of(text: &[u8]) -> Self {
         let mut run = Self { length: 0, is_decimal: true, is_hex: true };
@@ -229,7 +229,7 @@ fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     };
     let number = |digits: &[u8]| digits.iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
     let (plain, power) = (number(&run[..digits]), number(exponent));
-    // Without an exponent both are the same; a power takes time.
+    // Raising to a power is slow, and most words have no exponent.
     let raised = if exponent.is_empty() { plain } else { plain * 10_f64.powf(power) };
     let sizes = [plain, raised].map(|number| Size::of(number, at));
     (run[0], sizes.each_ref().map(|size| size.above)).hash(hasher);
