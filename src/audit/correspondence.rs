@@ -152,8 +152,9 @@ fn names_owner(word: &[u8]) -> bool {
     NAMES.iter().any(|name| find(word, name.as_bytes()).is_some())
 }
 
+/// Whether this may be a random token. One with digits only has to be too long for a counter, and must not name a moment.
 fn is_token(word: &[u8]) -> bool {
-    word.len() >= 8 && !is_decimal(word)
+    word.len() >= 8 && !is_decimal(word) || stamp::is_token(word)
 }
 
 const DECADE_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;

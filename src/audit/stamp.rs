@@ -36,6 +36,8 @@ pub(super) fn moment(value: &[u8]) -> Option<UnixTime> {
 
 /// Fewer digits name no moment.
 const FEWEST_DIGITS: usize = 10;
+/// More digits are no number that a client counts in; they are a token in which no letter happens to be.
+const MOST_DIGITS: usize = 20;
 
 /// The value without the zero by which a bridge marks a stamp as its own: before the digits of a number, behind its bytes.
 pub(super) fn unmarked(value: &[u8]) -> &[u8] {
@@ -163,7 +165,7 @@ pub(super) fn shape(value: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
         if length == 0 {
             first.hash(hasher);
             is_fraction &= *first == b'.';
-        } else if is_decimal {
+        } else if is_decimal && (length <= MOST_DIGITS || is_fraction) {
             // What a short number begins with can make it sort before or behind others.
             (b'd', length, !is_fraction && run[0] == b'0', (length < 10 && !is_fraction).then_some(run)).hash(hasher);
             // Some write as many digits of a fraction as it takes, and some always as many.

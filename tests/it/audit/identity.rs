@@ -54,6 +54,27 @@ fn an_overrun_on_a_shared_connection_is_found_by_its_token() {
     assert_eq!((lock.clients, lock.busiest.len(), statistics.pooled), (1, 1, 0), "{lock:#?}");
 }
 
+/// One of 1,800 random tokens of eight bytes in hexadecimal has digits only, and one of 3.4 million of sixteen bytes.
+#[test]
+fn a_token_that_has_digits_only_is_a_token() {
+    for token in ["6098124437150926", "60981244371509265517843309127754", "00000000000000000000000000000042"] {
+        let commands: &[(u64, &str, &[&str])] = &[
+            (0, "10.0.0.1:1", &["DEL", "lock"]),
+            (1, "10.0.0.1:1", &["SET", "lock", token, "NX", "PX", "30000"]),
+            (2, "10.0.0.1:2", &["SET", "lock", BOB, "NX", "PX", "30000"]),
+            (3, "10.0.0.1:1", &release(token)),
+            (3, "lua", &["GET", "lock"]),
+            (3, "lua", &["DEL", "lock"]),
+        ];
+        let audit = audited(commands, ClientsBy::Token);
+        let lock = lock(&audit);
+        let statistics = &lock.statistics;
+        let counted = [statistics.acquisitions, statistics.refusals, statistics.releases, statistics.unrecognised];
+        assert_eq!(counted, [1, 1, 1, 0], "{token}: {lock:#?}");
+        assert_eq!(lock.dialects, ["token"], "{token}");
+    }
+}
+
 #[test]
 fn a_pool_that_lends_a_connection_per_command_is_no_race() {
     let commands: &[(u64, &str, &[&str])] = &[
