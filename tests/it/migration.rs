@@ -49,6 +49,9 @@ const PHASES_BEHIND_GUARD: [(&str, [bool; 3]); 6] = [
 const COMMAND: &str = "cargo run --example migration";
 const COMMAND_BEHIND_GUARD: &str = "cargo run --example migration -- --guard";
 
+/// What the server executed in the latest run of the example without a guard, as MONITOR lists it.
+const TRACE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/migration-monitor.log");
+
 /// A run of the example on a server of its own.
 struct Run {
     printed: String,
@@ -201,17 +204,22 @@ mod with_jedis_lock {
 
 /// The audit sees every acquisition from outside, at the key and with the name of its lock, and finds no race. For a job
 /// with a worker that was late or intruded upon, only the names are compared.
+///
+/// The trace is kept: no other run is like it.
 fn is_what_the_audit_sees(lines: &[Line], printed: &str) {
-    let audit = audit(&lines.iter().map(Line::listed).collect::<String>());
+    let trace: String = lines.iter().map(Line::listed).collect();
+    std::fs::write(TRACE, &trace).expect("the directory is Cargo's");
+    let printed = format!("{printed}\n\nThe trace is in {TRACE}.");
+    let audit = audit(&trace);
     for (job, dialect) in JOBS.into_iter().zip(["php-getset", "jedis-lock"]) {
-        let rows: Vec<_> = rows(printed).into_iter().filter(|row| row.job == job).collect();
+        let rows: Vec<_> = rows(&printed).into_iter().filter(|row| row.job == job).collect();
         // A late worker no longer holds the lock, whatever it believes; what follows differs from run to run.
         let is_well = rows.iter().all(|row| row.late == 0 && row.intruded == 0);
         let keys = [job.to_owned(), format!("{{{job}}}:token")].map(|key| Key::from(key.as_str()));
         let findings: Vec<_> = audit.findings.iter().filter(|finding| keys.contains(&finding.key)).collect();
         assert!(findings.is_empty() || !is_well, "{findings:#?}\n{printed}");
         let by = |role: usize| rows.iter().map(|row| row.acquired[role]).sum::<u64>();
-        let (acquired, _) = total(printed, job);
+        let (acquired, _) = total(&printed, job);
         let [old, new] = keys.map(|key| audit.locks.iter().find(|lock| lock.key == key).expect("it is locked"));
         // Reports after the last phase are from workers with the new lock.
         let seen = (old.statistics.acquisitions, new.statistics.acquisitions);
