@@ -13,6 +13,7 @@ mod races;
 mod real;
 mod refreshed;
 mod several;
+mod tokens;
 mod truth;
 mod written;
 

@@ -78,15 +78,15 @@ fn address(place: usize) -> String {
 }
 
 /// A client alone on a server.
-struct Run<'a> {
-    text: &'a mut Listing,
-    server: &'a mut Server,
-    at_ns: i64,
-    client: String,
+pub(super) struct Run<'a> {
+    pub(super) text: &'a mut Listing,
+    pub(super) server: &'a mut Server,
+    pub(super) at_ns: i64,
+    pub(super) client: String,
 }
 
 impl Run<'_> {
-    fn operation<T>(&mut self, operation: &dyn Fn(&mut Transcript) -> Turn<T>) -> T {
+    pub(super) fn operation<T>(&mut self, operation: &dyn Fn(&mut Transcript) -> Turn<T>) -> T {
         let mut sent = Transcript::new();
         let wall = UnixTime::from_nanos(self.at_ns);
         loop {
