@@ -72,9 +72,9 @@ impl Open {
         &self.peer.node
     }
 
-    /// Whether it was in use just now, so that it is open on both sides as far as a client can find out without asking.
-    fn is_fresh(&self) -> bool {
-        !is_to_be_asked(*lock(&self.peer.answered), host::mono())
+    /// Whether it was in use just before `now`, so that it is open on both sides as far as a client can find out without asking.
+    fn is_fresh(&self, now: MonoTime) -> bool {
+        !is_to_be_asked(*lock(&self.peer.answered), now)
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
@@ -139,10 +139,10 @@ impl SharedParts {
     }
 
     /// The connection for this slot, if it is known and open. Otherwise [`reached`](Self::reached) finds and opens it.
-    fn at_hand(&self, slot: Option<u16>) -> Option<Open> {
+    fn at_hand(&self, slot: Option<u16>, now: MonoTime) -> Option<Open> {
         let state = self.state();
         let node = state.topology.as_ref()?.target(slot);
-        usable(state.nodes.get(node.name())?, state.transaction)
+        usable(state.nodes.get(node.name())?, state.transaction, now)
     }
 
     /// Where a command for this slot goes.
@@ -200,7 +200,7 @@ impl SharedParts {
             let mut state = self.state();
             (Arc::clone(state.nodes.entry(Arc::clone(node.name())).or_default()), state.transaction)
         };
-        if let Some(open) = usable(&slot, transaction) {
+        if let Some(open) = usable(&slot, transaction, host::mono()) {
             return Ok(open);
         }
         let (shared, node) = (Arc::clone(self), node.clone());
@@ -217,7 +217,7 @@ impl SharedParts {
         let open = lock(&slot.open).clone();
         if let Some(mut open) = open {
             // Another task may have asked, or opened it, meanwhile.
-            if self.state().transaction.is_open() || open.is_fresh() || open.answers().await {
+            if self.state().transaction.is_open() || open.is_fresh(host::mono()) || open.answers().await {
                 return Ok(open);
             }
             *lock(&slot.open) = None;
@@ -294,13 +294,14 @@ impl SharedParts {
             return Box::pin(self.request_here(command)).await;
         }
         let slot = if self.server.is_cluster() { routing::slot(&command.get_packed_command()) } else { None };
-        let mut delivery = Delivery::begin(host::mono(), self.server.timeouts.response);
+        let mut now = host::mono();
+        let mut delivery = Delivery::begin(now, self.server.timeouts.response);
         let mut asked: Option<Node> = None;
         loop {
             let (mut open, answer);
             match asked.take() {
                 None => {
-                    open = match self.at_hand(slot) {
+                    open = match self.at_hand(slot, now) {
                         Some(open) => open,
                         // In a box: every command would have room for it otherwise.
                         None => Box::pin(self.reached(slot, &mut delivery)).await?,
@@ -316,11 +317,13 @@ impl SharedParts {
                     answer = answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
                 }
             }
-            let now = host::mono();
+            now = host::mono();
             self.note(&open, &answer, now);
             match delivery.after(&answer, now) {
                 Next::Answer => {
-                    self.state().transaction.note(name, answer.is_ok());
+                    if Transaction::is_changed_by(name, answer.is_ok()) {
+                        self.state().transaction.note(name, answer.is_ok());
+                    }
                     return answer;
                 }
                 Next::AnswerAndForget => {
@@ -337,7 +340,10 @@ impl SharedParts {
                     self.state().topology.iter_mut().for_each(|topology| topology.learn(slot, owner.clone()));
                 }
                 Next::Ask { host, port } => asked = Some(open.node().moved_to(&host, port)),
-                Next::Pause(pause) => host::sleep_async(pause).await,
+                Next::Pause(pause) => {
+                    host::sleep_async(pause).await;
+                    now = host::mono();
+                }
             }
         }
     }
@@ -345,8 +351,8 @@ impl SharedParts {
 
 /// The connection in this place, if it is in use just now, or in a transaction: another connection would not know what this
 /// one watches.
-fn usable(slot: &Slot, transaction: Transaction) -> Option<Open> {
-    lock(&slot.open).as_ref().filter(|open| transaction.is_open() || open.is_fresh()).cloned()
+fn usable(slot: &Slot, transaction: Transaction, now: MonoTime) -> Option<Open> {
+    lock(&slot.open).as_ref().filter(|open| transaction.is_open() || open.is_fresh(now)).cloned()
 }
 
 /// The name of a command, without packing the command.

@@ -19,13 +19,22 @@ impl Transaction {
 
     /// Notes a command that was answered, or was not.
     pub(super) fn note(&mut self, name: &[u8], was_answered: bool) {
-        let is = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
-        self.is_open = if is(&["WATCH", "MULTI"]) {
-            was_answered
-        } else {
-            self.is_open && was_answered && !is(&["EXEC", "DISCARD", "UNWATCH"])
-        };
+        self.is_open = was_answered && (is_one_of(name, &BEGIN) || self.is_open && !is_one_of(name, &END));
     }
+
+    /// Whether such a command can make a difference: nearly all make none.
+    #[cfg(any(feature = "tokio", test))]
+    pub(super) fn is_changed_by(name: &[u8], was_answered: bool) -> bool {
+        !was_answered || is_one_of(name, &BEGIN) || is_one_of(name, &END)
+    }
+}
+
+/// The commands with which something begins, or ends, that a new connection would not know of.
+const BEGIN: [&str; 2] = ["WATCH", "MULTI"];
+const END: [&str; 3] = ["EXEC", "DISCARD", "UNWATCH"];
+
+fn is_one_of(name: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
 }
 
 #[test]
@@ -41,8 +50,14 @@ fn a_transaction_lasts_from_watch_to_exec_or_until_the_connection_breaks() {
         ("WATCH", true, true),
         ("GET", false, false),
         ("WATCH", false, false),
+        ("MULTI", true, true),
+        ("discard", true, false),
+        ("WATCH", true, true),
+        ("UNWATCH", true, false),
     ] {
+        let before = transaction;
         transaction.note(name.as_bytes(), was_answered);
         assert_eq!(transaction.is_open(), is_open, "{name}");
+        assert!(transaction == before || Transaction::is_changed_by(name.as_bytes(), was_answered), "{name}");
     }
 }
