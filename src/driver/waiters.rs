@@ -38,7 +38,8 @@ const SUBSCRIBING: Duration = Duration::from_millis(250);
 /// The waiters for releases, by channel.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
-    channels: BTreeMap<ReleaseChannel, Channel>,
+    /// In boxes: the map moves its neighbours whenever a channel comes or goes.
+    channels: BTreeMap<ReleaseChannel, Box<Channel>>,
     next: u64,
 }
 
@@ -169,7 +170,7 @@ impl WaiterRegistry {
     pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
         let number = self.next;
         self.next += 1;
-        let queue = self.channels.entry(channel.clone()).or_insert_with(Channel::new);
+        let queue = self.channels.entry(channel.clone()).or_insert_with(|| Box::new(Channel::new()));
         queue.idle_since = None;
         queue.asleep.insert(number);
         queue.named.insert(waiter.name, number);
