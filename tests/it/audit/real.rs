@@ -20,14 +20,14 @@ use crate::server::{Options, Server, fetched};
 
 /// A protocol as it may be named, and the newer server that it needs, if it does.
 #[derive(Clone, Debug)]
-struct Spoken {
+pub(super) struct Spoken {
     protocol: Protocol,
-    written: String,
-    needs: Option<&'static str>,
+    pub(super) written: String,
+    pub(super) needs: Option<&'static str>,
 }
 
 /// Each protocol as it is, and with each word of each of its settings; a bridge for each dialect that can be bridged.
-fn every() -> Vec<Spoken> {
+pub(super) fn every() -> Vec<Spoken> {
     let mut all = Vec::new();
     for protocol in catalogue() {
         let mut say = |written: String, needs| all.push(Spoken { protocol, written, needs });
