@@ -51,6 +51,16 @@ fn random_comparisons_on_redis_8_4() {
 }
 
 #[test]
+fn random_expiry_on_redis_8_4() {
+    agree_with(&newer("redis-8.4"), |_| steps::of(phrases::expiry(), 1..30));
+}
+
+#[test]
+fn random_watching_on_redis_8_4() {
+    agree_with(&newer("redis-8.4"), |_| steps::slowly(phrases::watching(), 1..25));
+}
+
+#[test]
 fn random_transactions() {
     agree(|_| steps::of(phrases::transactions(), 1..40));
 }
@@ -74,8 +84,9 @@ fn agree<S: Strategy<Value = Vec<Step>>>(sequences: impl FnOnce(Terms) -> S) {
     agree_with(&Server::start(), sequences);
 }
 
+/// A server that looks for expired keys in the background as often as it can.
 fn newer(name: &str) -> Server {
-    Server::with(&Options::new().program(fetched(name)))
+    Server::with(&Options::new().program(fetched(name)).line("hz 500"))
 }
 
 /// Runs sequences of steps on both servers, each sequence on empty ones, and shrinks the first that they disagree on.

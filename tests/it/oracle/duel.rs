@@ -14,6 +14,9 @@ use crate::patience::pause;
 /// Number of connections that the steps use; the last of them listens.
 pub(super) const SESSIONS: usize = 3;
 
+/// Number of databases of a server.
+const DATABASES: usize = 16;
+
 /// How far two readings of the clock may contradict their order.
 const MARGIN_MICROS: i64 = 50;
 
@@ -125,10 +128,9 @@ impl Duel {
         let mut next = Vec::new();
         let mut others = Vec::new();
         for state in &self.possible {
-            for millis in span.clone() {
-                let mut after = state.clone();
-                let reply =
-                    after.call(id(session), command, UnixTime::from_millis(millis).expect("it is not yet 2262"));
+            let begun = span.clone().flat_map(|millis| self.begun(state, moment(millis)));
+            for (now, mut after) in begun {
+                let reply = after.call(id(session), command, now);
                 if essence(&reply) != essence(real) {
                     others.push(reply);
                 } else if !next.contains(&after) {
@@ -144,6 +146,23 @@ impl Duel {
         }
         self.possible = next;
         Ok(())
+    }
+
+    /// What the state may be when the server turns to a command at this moment.
+    fn begun(&self, state: &Server, now: UnixTime) -> Vec<(UnixTime, Server)> {
+        let mut begun = vec![(now, state.clone())];
+        if self.terms.removes_early {
+            for database in 0..DATABASES {
+                for key in due(state, database, now) {
+                    let removed = begun.clone().into_iter().map(|(now, mut state)| {
+                        aside(&mut state, database, &Command::new("DEL").arg(&key), now);
+                        (now, state)
+                    });
+                    begun.extend(removed.collect::<Vec<_>>());
+                }
+            }
+        }
+        begun
     }
 
     fn keep_queue(&mut self, session: usize, command: &Command, real: &Reply) {
@@ -189,6 +208,31 @@ impl Duel {
     fn await_new_millisecond(&mut self) {
         while self.micros() % 1_000 > 400 {}
     }
+}
+
+/// The keys of which this is the last millisecond.
+fn due(state: &Server, database: usize, now: UnixTime) -> Vec<Vec<u8>> {
+    let mut state = state.clone();
+    let Reply::Array(keys) = aside(&mut state, database, &Command::new("KEYS").arg("*"), now) else {
+        panic!("KEYS answers an array")
+    };
+    let mut is_due = |key: &Vec<u8>| {
+        aside(&mut state, database, &Command::new("PEXPIRETIME").arg(key), now) == Reply::Int(now.as_millis())
+    };
+    let keys = keys.into_iter().filter_map(|key| if let Reply::Bulk(key) = key { Some(key) } else { None });
+    keys.filter(|key| is_due(key)).collect()
+}
+
+/// Runs a command in this database on a connection that no step uses.
+fn aside(state: &mut Server, database: usize, command: &Command, now: UnixTime) -> Reply {
+    state.call(id(SESSIONS), &Command::new("SELECT").arg(database.to_string()), now);
+    let reply = state.call(id(SESSIONS), command, now);
+    state.disconnect(id(SESSIONS));
+    reply
+}
+
+fn moment(millis: i64) -> UnixTime {
+    UnixTime::from_millis(millis).expect("it is not yet 2262")
 }
 
 fn id(session: usize) -> Session {

@@ -17,6 +17,9 @@ pub(super) struct Terms {
     pub(super) exact: bool,
     /// Whether it has the native compare commands of its flavour.
     pub(super) compares: bool,
+    /// Whether it removes a key in the background in the very millisecond of the deadline, as Redis does since 8.0. A
+    /// command still finds the key in that millisecond if it comes first.
+    pub(super) removes_early: bool,
 }
 
 impl Terms {
@@ -29,10 +32,13 @@ impl Terms {
             let mut numbers = line.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
             Some((numbers.next()?, numbers.next()?))
         };
+        let like = |flavour| Self { flavour, exact: false, compares: false, removes_early: false };
         match (version("valkey"), version("redis")) {
-            (Some(valkey), _) => Self { flavour: Flavour::Valkey9, exact: false, compares: valkey >= (9, 0) },
-            (None, Some((7, 0))) => Self { flavour: Flavour::Redis70, exact: true, compares: false },
-            (None, Some(redis)) => Self { flavour: Flavour::Redis84, exact: false, compares: redis >= (8, 4) },
+            (Some(valkey), _) => Self { compares: valkey >= (9, 0), ..like(Flavour::Valkey9) },
+            (None, Some((7, 0))) => Self { exact: true, ..like(Flavour::Redis70) },
+            (None, Some(redis)) => {
+                Self { compares: redis >= (8, 4), removes_early: redis >= (8, 0), ..like(Flavour::Redis84) }
+            }
             (None, None) => panic!("this is no server known here:\n{info}"),
         }
     }
