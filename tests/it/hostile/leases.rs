@@ -10,8 +10,9 @@ use redis::cmd;
 
 use super::{key, through_every_driver};
 use crate::drivers::Driver;
+use crate::patience::{now, until};
 use crate::protocols::every;
-use crate::server::Server;
+use crate::server::{Options, Server, fetched};
 
 through_every_driver! {
     the_longest_lease_overflows_nothing,
@@ -67,4 +68,25 @@ fn the_shortest_lease_expires_or_is_released<D: Driver>() {
             other => panic!("{name}: the lock is free, but: {other:?}"),
         }
     }
+}
+
+/// Redis removes a key since 8.0 within the millisecond of the deadline. It was set within a millisecond, too, so it can
+/// have lived for less than its lease; never for less than its holder relies on.
+#[test]
+fn a_key_may_go_before_its_lease_ends_but_not_while_it_is_valid_on_redis_8_4() {
+    let server = Server::with(&Options::new().program(fetched("redis-8.4")).line("hz 500"));
+    let mut connection = server.connect();
+    let lease = Lease::new(Duration::from_millis(5)).unwrap();
+    until("a key lives for less than its lease", || {
+        let before_set = now();
+        cmd("SET").arg("lock").arg("token").arg("PX").arg(5).exec(&mut connection).unwrap();
+        let lived = loop {
+            let exists: bool = cmd("EXISTS").arg("lock").query(&mut connection).unwrap();
+            if !exists {
+                break before_set.elapsed();
+            }
+        };
+        assert!(lived >= lease.validity(), "{lived:?}");
+        (lived < lease.length()).then_some(())
+    });
 }
