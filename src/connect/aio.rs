@@ -1,10 +1,12 @@
 //! The connection of a program with tasks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lockshift_wire::MonoTime;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
@@ -35,17 +37,17 @@ struct SharedParts {
 #[derive(Default)]
 struct OpenState {
     topology: Option<Topology>,
-    nodes: HashMap<Arc<str>, Arc<Slot>>,
+    nodes: BTreeMap<Arc<str>, Slot>,
     transaction: Transaction,
 }
 
 /// The connection to one server.
 #[derive(Default)]
 struct Slot {
-    open: Mutex<Option<Open>>,
+    open: Option<Open>,
     /// Held by the task that opens it, or asks PING. No caller's future holds it: a caller that does not poll would keep
     /// all others from the server.
-    opening: tokio::sync::Mutex<()>,
+    opening: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// An open connection to one server. Clones are the same.
@@ -58,13 +60,33 @@ struct Open {
 /// The server at the other end of an open connection.
 struct Peer {
     node: Node,
-    /// When it last answered; `None` if it owes a reply.
-    answered: Mutex<Option<MonoTime>>,
+    answered: LastAnswer,
 }
+
+/// When a server last answered, in nanoseconds since the origin of the clock; 0 if it owes a reply. Every command of every
+/// task notes it.
+struct LastAnswer(AtomicU64);
+
+impl LastAnswer {
+    fn note(&self, answered: Option<MonoTime>) {
+        let nanos = answered.map_or(0, |at| at.saturating_since(ORIGIN).as_nanos().try_into().unwrap_or(u64::MAX));
+        self.0.store(nanos, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<MonoTime> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(MonoTime::since_origin(Duration::from_nanos(nanos))),
+        }
+    }
+}
+
+const ORIGIN: MonoTime = MonoTime::since_origin(Duration::ZERO);
 
 impl Open {
     fn to(node: &Node, connection: MultiplexedConnection) -> Self {
-        let peer = Peer { node: node.clone(), answered: Mutex::new(Some(host::mono())) };
+        let peer = Peer { node: node.clone(), answered: LastAnswer(AtomicU64::new(0)) };
+        peer.answered.note(Some(host::mono()));
         Self { connection, peer: Arc::new(peer) }
     }
 
@@ -74,7 +96,7 @@ impl Open {
 
     /// Whether it was in use just before `now`, so that it is open on both sides as far as a client can find out without asking.
     fn is_fresh(&self, now: MonoTime) -> bool {
-        !is_to_be_asked(*lock(&self.peer.answered), now)
+        !is_to_be_asked(self.peer.answered.get(), now)
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
@@ -85,10 +107,8 @@ impl Open {
     }
 
     fn note<T>(&self, answer: &RedisResult<T>, now: MonoTime) {
-        *lock(&self.peer.answered) = match answer {
-            Err(error) if error.is_io_error() => None,
-            _ => Some(now),
-        };
+        let owes_reply = answer.as_ref().is_err_and(RedisError::is_io_error);
+        self.peer.answered.note((!owes_reply).then_some(now));
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -133,16 +153,32 @@ impl Connection {
     }
 }
 
+impl OpenState {
+    fn open_to(&self, node: &Node) -> Option<&Open> {
+        self.nodes.get(node.name())?.open.as_ref()
+    }
+
+    fn slot(&mut self, node: &Node) -> &mut Slot {
+        self.nodes.entry(Arc::clone(node.name())).or_default()
+    }
+
+    /// The connection to this node, if it is in use just now, or in a transaction: another connection would not know what this
+    /// one watches.
+    fn usable(&self, node: &Node, now: MonoTime) -> Option<Open> {
+        self.open_to(node).filter(|open| self.transaction.is_open() || open.is_fresh(now)).cloned()
+    }
+}
+
 impl SharedParts {
     fn state(&self) -> MutexGuard<'_, OpenState> {
-        lock(&self.state)
+        // Each change is one step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection for this slot, if it is known and open. Otherwise [`reached`](Self::reached) finds and opens it.
     fn at_hand(&self, slot: Option<u16>, now: MonoTime) -> Option<Open> {
         let state = self.state();
-        let node = state.topology.as_ref()?.target(slot);
-        usable(state.nodes.get(node.name())?, state.transaction, now)
+        state.usable(state.topology.as_ref()?.target(slot), now)
     }
 
     /// Where a command for this slot goes.
@@ -190,21 +226,16 @@ impl SharedParts {
 
     /// The nodes to which a connection is open.
     fn open_nodes(&self) -> Vec<Node> {
-        let open = |slot: &Arc<Slot>| lock(&slot.open).as_ref().map(|open| open.node().clone());
-        self.state().nodes.values().filter_map(open).collect()
+        self.state().nodes.values().filter_map(|slot| Some(slot.open.as_ref()?.node().clone())).collect()
     }
 
     /// The connection to this node, which is open.
     async fn opened(self: &Arc<Self>, node: &Node) -> RedisResult<Open> {
-        let (slot, transaction) = {
-            let mut state = self.state();
-            (Arc::clone(state.nodes.entry(Arc::clone(node.name())).or_default()), state.transaction)
-        };
-        if let Some(open) = usable(&slot, transaction, host::mono()) {
+        if let Some(open) = self.state().usable(node, host::mono()) {
             return Ok(open);
         }
         let (shared, node) = (Arc::clone(self), node.clone());
-        match tokio::spawn(async move { shared.reopened(&slot, &node).await }).await {
+        match tokio::spawn(async move { shared.reopened(&node).await }).await {
             Ok(opened) => opened,
             Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
             Err(_) => Err(io::Error::other("the runtime is shut down").into()),
@@ -212,22 +243,23 @@ impl SharedParts {
     }
 
     /// The connection to this node if it answers, otherwise a new one.
-    async fn reopened(&self, slot: &Slot, node: &Node) -> RedisResult<Open> {
-        let _one_at_a_time = slot.opening.lock().await;
-        let open = lock(&slot.open).clone();
+    async fn reopened(&self, node: &Node) -> RedisResult<Open> {
+        let opening = Arc::clone(&self.state().slot(node).opening);
+        let _one_at_a_time = opening.lock().await;
+        let open = self.state().open_to(node).cloned();
         if let Some(mut open) = open {
             // Another task may have asked, or opened it, meanwhile.
             if self.state().transaction.is_open() || open.is_fresh(host::mono()) || open.answers().await {
                 return Ok(open);
             }
-            *lock(&slot.open) = None;
+            self.state().slot(node).open = None;
         }
         self.state().transaction = Transaction::default();
         let mut connection = node.open_async(self.server.timeouts).await?;
         if matches!(*self.server.place, Place::Sentinel { .. }) {
             is_master(node, connection.req_packed_command(&cmd("ROLE")).await)?;
         }
-        Ok(lock(&slot.open).insert(Open::to(node, connection)).clone())
+        Ok(self.state().slot(node).open.insert(Open::to(node, connection)).clone())
     }
 
     /// Where a command for this slot goes, with an open connection. Nothing has been sent if there is none.
@@ -268,20 +300,16 @@ impl SharedParts {
 
     /// Closes this connection, if no newer one has taken its place.
     fn close(&self, open: &Open) {
-        let slot = self.state().nodes.get(open.node().name()).cloned();
-        if let Some(slot) = slot {
-            let mut slot = lock(&slot.open);
-            if slot.as_ref().is_some_and(|present| present.is(open)) {
-                *slot = None;
-            }
+        let mut state = self.state();
+        if state.open_to(open.node()).is_some_and(|present| present.is(open)) {
+            state.slot(open.node()).open = None;
         }
     }
 
     /// Sends a command on the connection that is open, and on no other.
     async fn request_here(self: &Arc<Self>, command: &Cmd) -> RedisResult<Value> {
         let node = self.target(None).await?;
-        let slot = self.state().nodes.get(node.name()).cloned();
-        let open = slot.and_then(|slot| lock(&slot.open).clone());
+        let open = self.state().open_to(&node).cloned();
         let mut open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
         let answer = open.connection.send_packed_command(command).await;
         self.note(&open, &answer, host::mono());
@@ -349,12 +377,6 @@ impl SharedParts {
     }
 }
 
-/// The connection in this place, if it is in use just now, or in a transaction: another connection would not know what this
-/// one watches.
-fn usable(slot: &Slot, transaction: Transaction, now: MonoTime) -> Option<Open> {
-    lock(&slot.open).as_ref().filter(|open| transaction.is_open() || open.is_fresh(now)).cloned()
-}
-
 /// The name of a command, without packing the command.
 fn name_of(command: &Cmd) -> &[u8] {
     match command.args_iter().next() {
@@ -367,10 +389,6 @@ fn name_of(command: &Cmd) -> &[u8] {
 fn passed_over(node: &Node, error: RedisError) -> RedisError {
     log::debug!(target: "lockshift::connect", "{node}: {error}");
     error
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ConnectionLike for Connection {
