@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 
 use crate::driver::host;
 
-/// How long the task sleeps at most. It ends if nothing is entered when it wakes.
+/// How long the task sleeps at most. It ends if nothing was entered meanwhile: where locks are held briefly, work is entered
+/// and cancelled over and over, and a task would begin each time.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Begins the work. It is called in a task of the runtime and must not block.
@@ -29,6 +30,8 @@ pub(super) struct Timetable {
 struct TimetableState {
     entered: BTreeMap<(MonoTime, u64), Begin>,
     next: u64,
+    /// Whether work was entered since the task last woke, or before its beginning.
+    is_in_use: bool,
     /// When the task wakes; `None` if no task runs.
     wakes_at: Option<MonoTime>,
 }
@@ -50,7 +53,7 @@ impl Timetable {
         if let Some(present) = all.iter().find(|(of, _)| *of == id).and_then(|(_, present)| present.upgrade()) {
             return present;
         }
-        let state = Mutex::new(TimetableState { entered: BTreeMap::new(), next: 0, wakes_at: None });
+        let state = Mutex::new(TimetableState { entered: BTreeMap::new(), next: 0, is_in_use: false, wakes_at: None });
         let new = Arc::new(Self { runtime: runtime.clone(), state, sooner: Notify::new() });
         all.retain(|(_, present)| present.strong_count() > 0);
         all.push((id, Arc::downgrade(&new)));
@@ -62,6 +65,7 @@ impl Timetable {
         let mut state = self.state();
         let place = (due, state.next);
         state.next += 1;
+        state.is_in_use = true;
         state.entered.insert(place, begin);
         match state.wakes_at {
             Some(wakes_at) if wakes_at <= due => {}
@@ -77,7 +81,7 @@ impl Timetable {
         Entered { timetable: Arc::clone(self), place }
     }
 
-    /// What begins now, and how long to sleep then; `None` if nothing is entered, so that the task ends.
+    /// What begins now, and how long to sleep then; `None` if nothing is entered or was of late, so that the task ends.
     fn due(&self, now: MonoTime) -> (Vec<Begin>, Option<Duration>) {
         let mut state = self.state();
         let mut due = Vec::new();
@@ -85,11 +89,11 @@ impl Timetable {
             due.push(first.remove());
         }
         let first = state.entered.first_key_value().map(|(place, _)| place.0);
+        let was_in_use = std::mem::take(&mut state.is_in_use);
         // What begins now may enter more: the task looks once more before it ends.
         let pause = match first {
             Some(first) => Some(first.saturating_since(now).min(LOOK)),
-            None if due.is_empty() => None,
-            None => Some(LOOK),
+            None => (was_in_use || !due.is_empty()).then_some(LOOK),
         };
         state.wakes_at = pause.map(|pause| now.saturating_add(pause));
         (due, pause)
@@ -212,6 +216,19 @@ mod tests {
         assert!(entered.into_iter().all(Entered::cancel));
         while tasks() > before {
             host::sleep_async(ms(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn work_that_is_cancelled_at_once_starts_no_second_task() {
+        let tasks = || Handle::current().metrics().num_alive_tasks();
+        let before = tasks();
+        let timetable = Timetable::of(&Handle::current());
+        let hour = host::mono().saturating_add(ms(3_600_000));
+        for _ in 0..10 {
+            assert!(timetable.enter(hour, Box::new(|| {})).cancel());
+            tokio::task::yield_now().await;
+            assert_eq!(tasks(), before + 1, "it has not ended");
         }
     }
 
