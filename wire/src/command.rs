@@ -23,8 +23,9 @@ pub(crate) type Words = SmallVec<[CommandWord; IN_PLACE]>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u8);
 
-/// So many words have most commands of locks: SET with a condition and a time to live.
-const IN_PLACE: usize = 6;
+/// So many words have most commands of locks: SET with a condition and a time to live, and the script of a release that is
+/// announced.
+const IN_PLACE: usize = 8;
 
 impl Command {
     /// A command without arguments yet. Names are written in capitals.
