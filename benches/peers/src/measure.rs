@@ -152,6 +152,7 @@ pub(crate) fn all(selection: &Selection, programs: &Path) -> Measured {
 
     let tasks = [
         "bare",
+        "bare-nodelay",
         "lockshift-token",
         "lockshift-locks",
         "rslock",
