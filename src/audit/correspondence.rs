@@ -119,9 +119,9 @@ fn is_value_of(variant: &Variant, expected: &[u8], actual: &[u8]) -> bool {
         Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => is_stamp(dialect, expected, actual),
         Some(_) if variant.dialect().is_some() => false,
         // Any random text is a token.
-        Some(_) => is_token(actual),
-        None if names_owner(expected) => is_token(actual),
-        None => protocol.could_write(expected) && (protocol.could_write(actual) || is_token(actual)),
+        Some(_) => may_be_token(actual),
+        None if names_owner(expected) => may_be_token(actual),
+        None => protocol.could_write(expected) && (protocol.could_write(actual) || may_be_token(actual)),
     }
 }
 
@@ -153,8 +153,8 @@ fn names_owner(word: &[u8]) -> bool {
 }
 
 /// Whether this may be a random token. One with digits only has to be too long for a counter, and must not name a moment.
-fn is_token(word: &[u8]) -> bool {
-    word.len() >= 8 && !is_decimal(word) || stamp::is_token(word)
+fn may_be_token(word: &[u8]) -> bool {
+    word.len() >= 8 && !is_decimal(word) || stamp::looks_like_token(word)
 }
 
 const DECADE_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;

@@ -106,7 +106,12 @@ impl LockExchange {
     pub(super) fn owner(&self) -> &[u8] {
         let first = if self.is_script() { 2 + keys_of_script(self.command.args()).unwrap_or(0) } else { 1 };
         let words = self.command.args().get(first..).unwrap_or_default();
-        words.iter().map(CommandWord::as_slice).find(|word| stamp::is_token(word)).or(self.writes()).unwrap_or_default()
+        words
+            .iter()
+            .map(CommandWord::as_slice)
+            .find(|word| stamp::looks_like_token(word))
+            .or(self.writes())
+            .unwrap_or_default()
     }
 
     /// Whether this is the command of this name.

@@ -196,7 +196,7 @@ impl Keys {
             Reply::Bulk(value) => Some(value.as_slice().into()),
             _ => None,
         };
-        let named = event.command.args().iter().skip(1).filter(|word| super::stamp::is_token(word)).cloned();
+        let named = event.command.args().iter().skip(1).filter(|word| super::stamp::looks_like_token(word)).cloned();
         let contents = [None].into_iter().chain(read.into_iter().chain(named).map(Some));
         let stranger = Some(UNKNOWN_OWNER.as_bytes().into());
         for content in contents.chain([stranger]) {

@@ -262,7 +262,7 @@ impl AuditedLock {
         let home = self.keys[key].home;
         let names = |exchange: &&LockExchange| {
             exchange.begins_attempt()
-                && stamp::is_token(exchange.owner())
+                && stamp::looks_like_token(exchange.owner())
                 && release.command.args().iter().any(|word| word == exchange.owner())
         };
         let mut tried = self.conversations.iter().filter(|it| it.home == home).flat_map(Conversation::latest);
@@ -349,7 +349,7 @@ impl AuditedLock {
         let hold = hold.filter(|hold| was_holding && hold.is_live(seen.exchange.at));
         let is_other = hold.is_some_and(|hold| hold.token != seen.exchange.owner());
         if is_other {
-            let names_owners = stamp::is_token(seen.exchange.owner());
+            let names_owners = stamp::looks_like_token(seen.exchange.owner());
             let statistics = &mut self.keys[seen.key].statistics;
             statistics.multiplexed += 1;
             statistics.guessed += u64::from(!names_owners);
@@ -529,8 +529,8 @@ impl AuditedLock {
         let hold = &mut self.holds[earlier];
         if !by_token
             || hold.token == newcomer.token
-            || !stamp::is_token(&hold.token)
-            || !stamp::is_token(&newcomer.token)
+            || !stamp::looks_like_token(&hold.token)
+            || !stamp::looks_like_token(&newcomer.token)
             || self.conversations[by].was_lost()
         {
             return false;

@@ -2,7 +2,7 @@
 
 use super::event::LockEvent;
 use super::scripts::Script;
-use super::stamp::is_token;
+use super::stamp::looks_like_token;
 use crate::monitor::Line;
 use crate::wire::CommandWord;
 
@@ -52,7 +52,8 @@ impl RunningScript {
     /// The token of the client to which it hands the lock over: it tries for no lock itself, and has written into the key what
     /// its own client has not named.
     pub(super) fn granted(&self, script: &Script) -> Option<&CommandWord> {
-        let is_of_another = |value: &&CommandWord| !self.event.command.args().contains(value) && is_token(value);
+        let is_of_another =
+            |value: &&CommandWord| !self.event.command.args().contains(value) && looks_like_token(value);
         self.set.as_ref().filter(|_| !script.claims).filter(is_of_another)
     }
 

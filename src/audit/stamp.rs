@@ -80,7 +80,7 @@ pub(super) fn unit(value: &[u8]) -> Duration {
 }
 
 /// Whether a value looks like a random token, which no other attempt writes.
-pub(super) fn is_token(value: &[u8]) -> bool {
+pub(super) fn looks_like_token(value: &[u8]) -> bool {
     value.len() >= 16 && moment(value).is_none()
 }
 

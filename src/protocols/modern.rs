@@ -183,7 +183,7 @@ impl Modern {
     /// Whether it could have written this string.
     pub(super) fn could_write(&self, value: &[u8]) -> bool {
         match self.shape {
-            ValueShape::Token => is_token(value),
+            ValueShape::Token => is_hex_token(value),
             ValueShape::One => value == b"1",
             ValueShape::Hash(_) | ValueShape::Members => false,
         }
@@ -287,6 +287,6 @@ fn redisson_rw(options: &Options<'_>) -> Maker {
     Arc::new(move |key, lease| Arc::new(ReadWrite::new(key, mode, lease).publish(publish)))
 }
 
-fn is_token(value: &[u8]) -> bool {
+fn is_hex_token(value: &[u8]) -> bool {
     value.len() == 32 && value.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
 }
