@@ -2,7 +2,8 @@
 //!
 //! Time passes in a real server by itself. So its clock is asked before and after every command, and the simulated
 //! server is run at every millisecond in between; each outcome with the right reply stays a possible state. There is
-//! no tolerance: a PTTL that is off by one leaves no state over.
+//! no tolerance: a PTTL that is off by one leaves no state over. Only whether a key still exists in the millisecond of its
+//! deadline is left open, for a server that may remove it then ([`Terms::removes_early`]).
 
 mod duel;
 mod peer;

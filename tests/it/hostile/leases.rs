@@ -70,8 +70,8 @@ fn the_shortest_lease_expires_or_is_released<D: Driver>() {
     }
 }
 
-/// Redis removes a key since 8.0 within the millisecond of the deadline. It was set within a millisecond, too, so it can
-/// have lived for less than its lease; never for less than its holder relies on.
+/// Since 8.0 Redis may remove a key at the beginning of the millisecond of its deadline. If the key was set at the end of a
+/// millisecond, it has lived for less than its lease, but never for less than its holder relies on.
 #[test]
 fn a_key_may_go_before_its_lease_ends_but_not_while_it_is_valid_on_redis_8_4() {
     let server = Server::with(&Options::new().program(fetched("redis-8.4")).line("hz 500"));

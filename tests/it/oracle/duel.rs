@@ -128,8 +128,11 @@ impl Duel {
         let mut next = Vec::new();
         let mut others = Vec::new();
         for state in &self.possible {
-            let begun = span.clone().flat_map(|millis| self.begun(state, moment(millis)));
-            for (now, mut after) in begun {
+            let at = |millis| {
+                let now = UnixTime::from_millis(millis).expect("it is not yet 2262");
+                self.states_at(now, state).into_iter().map(move |state| (now, state))
+            };
+            for (now, mut after) in span.clone().flat_map(at) {
                 let reply = after.call(id(session), command, now);
                 if essence(&reply) != essence(real) {
                     others.push(reply);
@@ -148,21 +151,22 @@ impl Duel {
         Ok(())
     }
 
-    /// What the state may be when the server turns to a command at this moment.
-    fn begun(&self, state: &Server, now: UnixTime) -> Vec<(UnixTime, Server)> {
-        let mut begun = vec![(now, state.clone())];
+    /// What this state may have become by itself at this moment: each of the keys of which it is the last millisecond may have
+    /// been removed in the background.
+    fn states_at(&self, now: UnixTime, state: &Server) -> Vec<Server> {
+        let mut states = vec![state.clone()];
         if self.terms.removes_early {
             for database in 0..DATABASES {
                 for key in due(state, database, now) {
-                    let removed = begun.clone().into_iter().map(|(now, mut state)| {
-                        aside(&mut state, database, &Command::new("DEL").arg(&key), now);
-                        (now, state)
-                    });
-                    begun.extend(removed.collect::<Vec<_>>());
+                    let mut without = states.clone();
+                    for state in &mut without {
+                        aside(state, database, &Command::new("DEL").arg(&key), now);
+                    }
+                    states.extend(without);
                 }
             }
         }
-        begun
+        states
     }
 
     fn keep_queue(&mut self, session: usize, command: &Command, real: &Reply) {
@@ -229,10 +233,6 @@ fn aside(state: &mut Server, database: usize, command: &Command, now: UnixTime) 
     let reply = state.call(id(SESSIONS), command, now);
     state.disconnect(id(SESSIONS));
     reply
-}
-
-fn moment(millis: i64) -> UnixTime {
-    UnixTime::from_millis(millis).expect("it is not yet 2262")
 }
 
 fn id(session: usize) -> Session {

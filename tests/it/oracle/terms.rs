@@ -17,8 +17,8 @@ pub(super) struct Terms {
     pub(super) exact: bool,
     /// Whether it has the native compare commands of its flavour.
     pub(super) compares: bool,
-    /// Whether it removes a key in the background in the very millisecond of the deadline, as Redis does since 8.0. A
-    /// command still finds the key in that millisecond if it comes first.
+    /// Whether it may remove a key in the background in the very millisecond of the deadline, as Redis does since 8.0. A
+    /// command that comes first in that millisecond still finds the key.
     pub(super) removes_early: bool,
 }
 
