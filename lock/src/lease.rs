@@ -46,8 +46,8 @@ impl Lease {
 
     /// How far two clocks may drift apart meanwhile, as Redlock's authors reckon: 1 % of the lease and 2 ms.
     ///
-    /// A server counts in whole milliseconds, and Redis removes keys since 8.0 at the beginning of the last one, so that a
-    /// key can be gone almost a millisecond before its lease has passed. The 2 ms cover that too.
+    /// A server counts in whole milliseconds, and since 8.0 Redis may remove a key at the beginning of its last one, so that
+    /// a key can be gone almost a millisecond before its lease has passed. The 2 ms cover that too.
     pub fn drift(self) -> Duration {
         self.0 / 100 + Duration::from_millis(2)
     }
