@@ -30,7 +30,7 @@ pub(super) struct Timetable {
 struct TimetableState {
     entered: BTreeMap<(MonoTime, u64), Begin>,
     next: u64,
-    /// Whether work was entered since the task last woke, or before its beginning.
+    /// Whether work was entered since the task last looked.
     is_in_use: bool,
     /// When the task wakes; `None` if no task runs.
     wakes_at: Option<MonoTime>,
@@ -81,7 +81,8 @@ impl Timetable {
         Entered { timetable: Arc::clone(self), place }
     }
 
-    /// What begins now, and how long to sleep then; `None` if nothing is entered or was of late, so that the task ends.
+    /// What begins now, and how long to sleep then; `None` if nothing is entered and nothing was since the last look, so that
+    /// the task ends.
     fn due(&self, now: MonoTime) -> (Vec<Begin>, Option<Duration>) {
         let mut state = self.state();
         let mut due = Vec::new();
