@@ -46,9 +46,10 @@ use rule::RuleName;
 ///
 /// What may go wrong, each as often as is allowed: clients crash and start anew; a request is lost, runs after its sender
 /// gave up (as a command of its own: a late EXEC fails), or its reply is lost; a client's wall clock or a server's is set, a
-/// tick at a time, of which a drift is made too; a server restarts with its data or without, or evicts a key, or is replaced by
-/// its replica, which lacks the last write. Clocks may differ from the start (skew). A server that a client cannot reach for a
-/// while loses its requests, and each counts. Of several servers, each has faults, a replica and a clock of its own.
+/// tick at a time, of which a drift is made too; a server restarts with its data or without, evicts a key, removes one in the
+/// very millisecond of its deadline, or is replaced by its replica, which lacks the last write. Clocks may differ from the start
+/// (skew). A server that a client cannot reach for a while loses its requests, and each counts. Of several servers, each has
+/// faults, a replica and a clock of its own.
 ///
 /// Not explored: a master that goes on answering after its replica has taken its place; a replica that lacks more than the last
 /// write, or that clients read from; slots of a cluster that move; a server that refuses commands because it is full, loading or
@@ -107,6 +108,10 @@ pub(super) struct Args {
     /// How many keys the server may evict
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
     evictions: u8,
+    /// How many keys the server may remove in the very millisecond of their deadline, as Redis 8.0 and later may; otherwise a
+    /// command finds the key until that millisecond has passed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = faults())]
+    removals_at_deadline: u8,
     /// How often each client acquires and releases
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: u8,
@@ -299,6 +304,7 @@ impl Args {
             restarts: self.restarts,
             data_losses: self.data_losses,
             evictions: self.evictions,
+            removals_at_deadline: self.removals_at_deadline,
         };
         if faults.can_be_explored() {
             return Ok(faults);

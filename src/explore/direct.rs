@@ -54,7 +54,7 @@ impl Parts for Direct<'_> {
             }
             Request::RunLate(who, tick) => reply = node.run_late(who, &scene.walls_of(&node, tick)),
             Request::Restart { server, keeps_data } => node.restart(server, keeps_data),
-            Request::Evict(server, place, tick) => node.evict(server, place, &scene.walls_of(&node, tick)),
+            Request::Remove(server, place, tick) => node.remove(server, place, &scene.walls_of(&node, tick)),
             Request::SetClock(server, ticks, tick) => {
                 node.set_clock(server, ticks);
                 node.elapse(&scene.walls_of(&node, tick));
@@ -114,6 +114,10 @@ impl Parts for Direct<'_> {
 
     fn keys_of(&self, node: &ServerSide, server: u8) -> Result<u8, Infallible> {
         Ok(node.keys_of(server))
+    }
+
+    fn keys_at_deadline(&self, node: &ServerSide, server: u8, tick: u16) -> Result<Vec<u8>, Infallible> {
+        Ok(node.keys_at_deadline(server, &self.0.walls_of(node, tick)))
     }
 
     fn server_view(&self, node: &ServerSide) -> Result<ServerView, Infallible> {

@@ -37,6 +37,10 @@ pub struct FaultBudget {
     /// Keys that the server evicts.
     #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
     pub evictions: u8,
+    /// Keys that the server removes in the very millisecond of their deadline, in which most commands still find them: since
+    /// 8.0 Redis does that in the background.
+    #[cfg_attr(feature = "cli", serde(default, skip_serializing_if = "is_zero"))]
+    pub removals_at_deadline: u8,
 }
 
 #[cfg(feature = "cli")]
@@ -61,10 +65,11 @@ impl FaultBudget {
         restarts: 0,
         data_losses: 0,
         evictions: 0,
+        removals_at_deadline: 0,
     };
 
     /// Every kind.
-    fn kinds(&mut self) -> [&mut u8; 11] {
+    fn kinds(&mut self) -> [&mut u8; 12] {
         [
             &mut self.crashes,
             &mut self.lost_replies,
@@ -77,6 +82,7 @@ impl FaultBudget {
             &mut self.restarts,
             &mut self.data_losses,
             &mut self.evictions,
+            &mut self.removals_at_deadline,
         ]
     }
 

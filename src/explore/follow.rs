@@ -89,6 +89,7 @@ impl Scene {
                     | Action::Restart(_)
                     | Action::LoseData(_)
                     | Action::Evict(..)
+                    | Action::RemoveAtDeadline(..)
                     | Action::SetServerClock(..)
                     | Action::Tick
                     | Action::Leap),

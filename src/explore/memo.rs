@@ -364,6 +364,11 @@ impl Parts for Memo<'_> {
         Ok(self.nodes.get(*node).keys_of(server))
     }
 
+    fn keys_at_deadline(&self, node: &u32, server: u8, tick: u16) -> Result<Vec<u8>, Question> {
+        let Ok(places) = Direct(self.scene).keys_at_deadline(self.nodes.get(*node), server, tick);
+        Ok(places)
+    }
+
     fn server_view(&self, node: &u32) -> Result<ServerView, Question> {
         Ok(self.server_views[*node as usize])
     }

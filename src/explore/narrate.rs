@@ -96,6 +96,7 @@ impl Scene {
             Action::Restart(_) => return Event::ServerRestarted { keeps_data: true },
             Action::LoseData(_) => return Event::ServerRestarted { keeps_data: false },
             Action::Evict(..) => return Event::Evicted,
+            Action::RemoveAtDeadline(..) => return Event::RemovedAtDeadline,
             Action::SetServerClock(_, ticks) => return Event::ServerClockSet { ahead_ms: self.ticks_ms(ticks) },
             Action::LoseReply(_) | Action::LoseReplyOn(..) => return Event::ReplyLost,
             Action::Step(_) | Action::StepOn(..) => {}

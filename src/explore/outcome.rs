@@ -36,6 +36,8 @@ pub enum Event {
     },
     /// The server evicted a key.
     Evicted,
+    /// The server removed a key in the millisecond of its deadline.
+    RemovedAtDeadline,
     /// The server's clock was set.
     ServerClockSet {
         /// How far ahead, in milliseconds.

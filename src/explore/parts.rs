@@ -39,6 +39,8 @@ pub(super) trait Parts {
     fn lag_of(&self, node: &Self::Node, server: u8) -> Result<u8, Self::Miss>;
     /// How many keys a server has.
     fn keys_of(&self, node: &Self::Node, server: u8) -> Result<u8, Self::Miss>;
+    /// The places, among all keys of a server, of those whose last millisecond this tick is.
+    fn keys_at_deadline(&self, node: &Self::Node, server: u8, tick: u16) -> Result<Vec<u8>, Self::Miss>;
     /// What follows from a server's side alone.
     fn server_view(&self, node: &Self::Node) -> Result<ServerView, Self::Miss>;
 }
@@ -85,8 +87,8 @@ pub(crate) enum Request<C> {
     RunLate(usize, u16),
     /// To restart this server, with the data or without.
     Restart { server: u8, keeps_data: bool },
-    /// To evict on this server the key at this place of all, at this tick.
-    Evict(u8, u8, u16),
+    /// To remove on this server the key at this place of all, at this tick.
+    Remove(u8, u8, u16),
     /// To set this server's clock so many ticks ahead, at this tick.
     SetClock(u8, i8, u16),
     /// To let time pass until this tick.
@@ -230,7 +232,7 @@ impl<C> Request<C> {
             Self::Delay(who, sent) => Request::Delay(who, command(sent)),
             Self::RunLate(who, tick) => Request::RunLate(who, tick),
             Self::Restart { server, keeps_data } => Request::Restart { server, keeps_data },
-            Self::Evict(server, place, tick) => Request::Evict(server, place, tick),
+            Self::Remove(server, place, tick) => Request::Remove(server, place, tick),
             Self::SetClock(server, ticks, tick) => Request::SetClock(server, ticks, tick),
             Self::Elapse(tick) => Request::Elapse(tick),
             Self::FailOver { server, writes_lost, is_last } => Request::FailOver { server, writes_lost, is_last },

@@ -94,6 +94,10 @@ impl Parts for Recorder<'_> {
         self.direct.keys_of(node, server)
     }
 
+    fn keys_at_deadline(&self, node: &ServerSide, server: u8, tick: u16) -> Result<Vec<u8>, Infallible> {
+        self.direct.keys_at_deadline(node, server, tick)
+    }
+
     fn server_view(&self, node: &ServerSide) -> Result<ServerView, Infallible> {
         self.direct.server_view(node)
     }

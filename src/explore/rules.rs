@@ -51,6 +51,10 @@ pub(super) fn actions<P: Parts>(
             let keys = parts.keys_of(&world.node, server)?;
             actions.extend((0..keys).map(|place| Action::Evict(server, place)));
         }
+        if faults.removals_at_deadline > 0 {
+            let places = parts.keys_at_deadline(&world.node, server, tick)?;
+            actions.extend(places.into_iter().map(|place| Action::RemoveAtDeadline(server, place)));
+        }
         if faults.server_clock_steps > 0 {
             actions.extend(DIRECTIONS.map(|ticks| Action::SetServerClock(server, ticks)));
         }
@@ -144,7 +148,11 @@ pub(super) fn apply<P: Parts>(
         }
         Action::Evict(server, place) => {
             world.faults.evictions -= 1;
-            world.node = parts.ask(&world.node, Request::Evict(server, place, world.clock.tick))?.0;
+            world.node = parts.ask(&world.node, Request::Remove(server, place, world.clock.tick))?.0;
+        }
+        Action::RemoveAtDeadline(server, place) => {
+            world.faults.removals_at_deadline -= 1;
+            world.node = parts.ask(&world.node, Request::Remove(server, place, world.clock.tick))?.0;
         }
         Action::SetServerClock(server, ticks) => {
             world.faults.server_clock_steps -= 1;

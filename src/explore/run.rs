@@ -77,8 +77,10 @@ impl<'a> Run<'a> {
     pub(super) fn new(search: Search<'a>) -> Self {
         // An exchange of clients would hide which of them starves.
         let hides = search.scene.horizon.is_some() && search.properties.has(Property::EveryWaiterAcquires);
-        // An evicted key is named by its place among all keys, which an exchange of clients may change.
-        let exchanges = search.symmetry && !hides && search.scene.bounds.faults.evictions == 0;
+        // A removed key is named by its place among all keys, which an exchange of clients may change.
+        let faults = search.scene.bounds.faults;
+        let removes = faults.evictions > 0 || faults.removals_at_deadline > 0;
+        let exchanges = search.symmetry && !hides && !removes;
         let symmetry = if exchanges { Symmetry::of(search.scene) } else { Symmetry::none() };
         Self::with(search, symmetry)
     }

@@ -77,6 +77,14 @@ impl ServerSide {
         server.map_or(0, |server| u8::try_from(server.keys().count()).unwrap_or(u8::MAX))
     }
 
+    /// The places, among all keys of the server at this place, of those whose last millisecond this is.
+    pub(super) fn keys_at_deadline(&self, place: u8, walls: &[UnixTime]) -> Vec<u8> {
+        let mut servers = std::iter::once(&self.server).chain(&self.others).zip(walls);
+        let Some((server, now)) = servers.nth(place.into()) else { return Vec::new() };
+        let ends_now = |key| server.see(key, *now).is_some_and(|seen| seen.expires_at == Some(*now));
+        (0..).zip(server.keys()).filter(|(_, key)| ends_now(key)).map(|(place, _)| place).collect()
+    }
+
     /// How many writes the replica of the server at this place may lack.
     pub(super) fn lag_of(&self, place: u8) -> u8 {
         self.lagging.get(usize::from(place)).map_or(0, |lagging| u8::try_from(lagging.len()).unwrap_or(u8::MAX))
@@ -128,8 +136,8 @@ impl ServerSide {
         self.lagging.get_mut(usize::from(place)).into_iter().for_each(Vec::clear);
     }
 
-    /// The server at this place evicts one of its keys.
-    pub(super) fn evict(&mut self, place: u8, key: u8, walls: &[UnixTime]) {
+    /// The server at this place removes one of its keys, which no client asked for.
+    pub(super) fn remove(&mut self, place: u8, key: u8, walls: &[UnixTime]) {
         let Some(server) = self.at(place) else { return };
         let key = server.keys().nth(key.into()).cloned();
         if let Some(key) = key {

@@ -63,6 +63,8 @@ pub enum Action {
     LoseData(u8),
     /// This server evicts the key at this place of all its keys.
     Evict(u8, u8),
+    /// This server removes the key at this place of all its keys, in the millisecond of its deadline.
+    RemoveAtDeadline(u8, u8),
     /// This server's clock is set so many ticks ahead.
     SetServerClock(u8, i8),
     /// The clock ticks.
@@ -107,6 +109,7 @@ impl Action {
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)
+            | Self::RemoveAtDeadline(..)
             | Self::SetServerClock(..)
             | Self::Tick
             | Self::Leap => None,
@@ -119,6 +122,7 @@ impl Action {
             Self::Restart(server)
             | Self::LoseData(server)
             | Self::Evict(server, _)
+            | Self::RemoveAtDeadline(server, _)
             | Self::SetServerClock(server, _)
             | Self::FailOver(server, _) => Some(server),
             Self::Step(_)
@@ -154,6 +158,7 @@ impl Action {
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)
+            | Self::RemoveAtDeadline(..)
             | Self::SetServerClock(..) => true,
             Self::Step(_) | Self::StepOn(..) | Self::RunLate(_) | Self::Tick | Self::Leap => false,
         }
@@ -189,6 +194,7 @@ impl Action {
             | Self::Restart(_)
             | Self::LoseData(_)
             | Self::Evict(..)
+            | Self::RemoveAtDeadline(..)
             | Self::SetServerClock(..)
             | Self::Tick
             | Self::Leap => self,

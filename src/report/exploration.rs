@@ -141,6 +141,7 @@ fn allowed(bounds: Bounds, asked: Asked) -> String {
         more(faults.restarts, "restart", "restarts"),
         more(faults.data_losses, "restart without data", "restarts without data"),
         more(faults.evictions, "eviction", "evictions"),
+        more(faults.removals_at_deadline, "removal at a deadline", "removals at a deadline"),
     ];
     format!("{ticks}, {crashes}, {lost}{requests}{failovers}{}", others.concat())
 }

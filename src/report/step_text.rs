@@ -20,6 +20,7 @@ pub(super) fn event(event: &Event) -> String {
         Event::ServerRestarted { keeps_data: true } => "restarts with its data, without scripts".to_owned(),
         Event::ServerRestarted { keeps_data: false } => "restarts without its data".to_owned(),
         Event::Evicted => "evicts a key".to_owned(),
+        Event::RemovedAtDeadline => "removes a key in the millisecond of its deadline".to_owned(),
         Event::ServerClockSet { ahead_ms } => format!("its clock is set {}", shift(*ahead_ms)),
         Event::ReplyLost => "never receives the reply".to_owned(),
         Event::ReadClock => "reads its clock".to_owned(),
@@ -84,6 +85,7 @@ pub(super) fn cause(cause: &Cause) -> String {
         CauseKind::ClockSet => "has its clock set".to_owned(),
         CauseKind::ServerRestart => "a restart of the server".to_owned(),
         CauseKind::Eviction => "an eviction".to_owned(),
+        CauseKind::RemovalAtDeadline => "a removal at a deadline".to_owned(),
         CauseKind::ServerClockSet => "the server's clock".to_owned(),
     };
     match &cause.by {

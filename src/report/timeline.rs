@@ -215,6 +215,9 @@ fn aside(trace: &Trace, action: Action, ticks: u64) -> String {
         }
         Action::LoseData(place) => format!("{} restarts without its data", server(place)),
         Action::Evict(place, _) => format!("{} evicts a key", server(place)),
+        Action::RemoveAtDeadline(place, _) => {
+            format!("{} removes a key in the millisecond of its deadline", server(place))
+        }
         Action::SetServerClock(place, ticks) => {
             let way = if ticks < 0 { "back" } else { "ahead" };
             let far = seconds(trace.tick_ms * u64::from(ticks.unsigned_abs()));

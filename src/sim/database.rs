@@ -15,7 +15,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Redis keeps a key through the millisecond of its deadline: it has expired when that has passed. That is so for every
-    /// command; but since 8.0 a search in the background, which is not simulated, can remove the key in that millisecond.
+    /// command; since 8.0 a search in the background can remove the key in that millisecond, which `explore` has a step for.
     pub(super) fn has_expired(&self, now_ms: i64) -> bool {
         self.deadline_ms.is_some_and(|deadline_ms| now_ms > deadline_ms)
     }

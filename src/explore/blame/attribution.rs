@@ -30,6 +30,7 @@ pub(in super::super) enum Alone {
     Failover,
     Restart,
     Eviction,
+    RemovalAtDeadline,
     ClockSet,
 }
 
@@ -44,6 +45,7 @@ impl<A> Attribution<A> {
             (Action::FailOver(..), None) => Self::Alone(Alone::Failover),
             (Action::Restart(_) | Action::LoseData(_), None) => Self::Alone(Alone::Restart),
             (Action::Evict(..), None) => Self::Alone(Alone::Eviction),
+            (Action::RemoveAtDeadline(..), None) => Self::Alone(Alone::RemovalAtDeadline),
             (Action::SetServerClock(..), None) => Self::Alone(Alone::ClockSet),
             (_, None) => Self::Alone(Alone::Time),
         }
@@ -102,6 +104,7 @@ impl Alone {
             Self::Failover => CauseKind::Failover,
             Self::Restart => CauseKind::ServerRestart,
             Self::Eviction => CauseKind::Eviction,
+            Self::RemovalAtDeadline => CauseKind::RemovalAtDeadline,
             Self::ClockSet => CauseKind::ServerClockSet,
         }
     }

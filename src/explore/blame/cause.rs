@@ -45,6 +45,8 @@ pub enum CauseKind {
     ServerRestart,
     /// The server evicted a key.
     Eviction,
+    /// The server removed a key in the millisecond of its deadline.
+    RemovalAtDeadline,
     /// The server's clock was set.
     ServerClockSet,
 }

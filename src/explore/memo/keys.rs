@@ -30,7 +30,7 @@ pub(super) fn ask_key(node: u32, request: Request<u32>) -> (u64, u32) {
         Request::Delay(who, command) => (5, who, 0, command),
         Request::RunLate(who, tick) => (6, who, tick, 0),
         Request::Restart { server, keeps_data } => (7, server.into(), 0, keeps_data.into()),
-        Request::Evict(server, place, tick) => (8, server.into(), tick, place.into()),
+        Request::Remove(server, place, tick) => (8, server.into(), tick, place.into()),
         Request::SetClock(server, ticks, tick) => (9, server.into(), tick, u32::from(ticks.cast_unsigned())),
         Request::FailOver { server, writes_lost, is_last } => (4, server.into(), writes_lost.into(), is_last.into()),
     };
