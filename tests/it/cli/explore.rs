@@ -218,6 +218,11 @@ fn faults_of_the_server_and_the_clocks_are_allowed_by_options() {
     let kept = ["--late-requests=1", "--crashes=1", "--client-restarts=1", "--clock-steps=1", "--restarts=1"];
     let clean = done(lockshift(), [&tokens[..], &["--ticks=1"], &kept].concat());
     assert_eq!((clean.code, clean.stderr.as_str()), (Some(0), ""), "{clean:?}");
+    let by_clock = ["explore", "--client=npm-redis-lock-0.1.0", "--client=npm-redis-lock-0.1.0", "--ticks=2"];
+    assert_eq!(done(lockshift(), by_clock).code, Some(0));
+    let removed = done(lockshift(), [&by_clock[..], &["--removals-at-deadline=1", "--mermaid"]].concat());
+    assert_eq!((removed.code, removed.stderr.as_str()), (Some(1), ""), "{removed:?}");
+    assert!(removed.stdout.contains("removes a key in the millisecond of its deadline"), "{}", removed.stdout);
     for (wrong, why) in [
         (&["--ticks=forever", "--clock-steps=1"][..], "clocks that are set"),
         (

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene};
+use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene, World};
+use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::Locker;
+use lockshift::protocols::{self, Choice};
+use lockshift::wire::Key;
 
-use super::locks::{Mistake, Mistaken, getset, token};
+use super::locks::{Mistake, Mistaken, getset, lease, token};
 use super::{crowd, search, violated};
 
 const KEPT: [Property; 4] =
@@ -33,6 +36,50 @@ fn an_evicted_key_lets_a_second_client_in() {
     let schedule = breaks(&coarse(&token(2), 0, evicted), Property::MutualExclusion);
     assert_eq!(schedule.unwrap(), [Action::Step(0), Action::Evict(0, 0), Action::Step(1)]);
     is_clean(&coarse(&token(2), 0, FaultBudget::NONE));
+}
+
+/// Redis 7 keeps a key through the millisecond of its deadline, Redis 8 may remove it in that millisecond and not sooner. A client
+/// that looks at its own clock instead of the value, and deletes whatever is there, removes another client's lock.
+#[test]
+fn a_key_that_goes_in_the_millisecond_of_its_deadline_harms_no_token() {
+    let removed = FaultBudget { removals_at_deadline: 2, ..FaultBudget::NONE };
+    let scene = coarse(&token(2), 2, removed);
+    let held = scene.apply(&scene.world(), Action::Step(0));
+    let before = scene.apply(&held, Action::Tick);
+    let at_deadline = scene.apply(&before, Action::Tick);
+    let removes = |world: &World| scene.actions(world).contains(&Action::RemoveAtDeadline(0, 0));
+    assert_eq!([&held, &before, &at_deadline].map(removes), [false, false, true]);
+    let key = scene.clients[0].locker.key();
+    let after = scene.apply(&at_deadline, Action::RemoveAtDeadline(0, 0));
+    let found = [&at_deadline, &after].map(|world| world.node.server.keys().any(|held| held == key));
+    assert_eq!((found, after.faults.removals_at_deadline), ([true, false], 1));
+
+    is_clean(&coarse(&token(2), 5, FaultBudget { crashes: 1, client_restarts: 1, ..removed }));
+    let lock = Lock::new(catalogue::find("npm-redis-lock-0.1.0").unwrap(), Key::from("k"), lease(2));
+    let by_clock: Arc<dyn Locker> = Arc::new(lock);
+    is_clean(&coarse(&by_clock, 5, FaultBudget::NONE));
+    let schedule = breaks(&coarse(&by_clock, 5, removed), Property::ReleasesOnlyOwn).unwrap();
+    let (tick, remove) = (Action::Tick, Action::RemoveAtDeadline(0, 0));
+    assert_eq!(schedule, [Action::Step(0), tick, tick, remove, Action::Step(1), Action::Step(0)]);
+}
+
+/// Two clients of each protocol, of the bridge and of the guard.
+#[test]
+fn only_a_lock_that_looks_at_its_own_clock_is_broken_by_keys_that_go_at_their_deadline() {
+    let broken = |name: &str, removals_at_deadline| -> Vec<Property> {
+        let choice: Choice = name.parse().expect("it is a protocol");
+        let faults = FaultBudget { crashes: 1, removals_at_deadline, ..FaultBudget::NONE };
+        let client = Client::new(name, choice.locker("k".into(), lease(2)));
+        let scene = Scene::new(Bounds::ticks(5).faults(faults)).grain(Grain::Coarse).servers(choice.servers());
+        let found = search(&scene.client(client.clone()).client(client), &KEPT);
+        assert_eq!(found.end, End::Exhausted, "{name}");
+        found.violations.into_iter().map(|violation| violation.property).collect()
+    };
+    let around = ["bridge:php-getset", "guard:php-getset", "bridge-guard:php-getset"];
+    let names: Vec<_> = protocols::catalogue().map(|protocol| protocol.name()).chain(around).collect();
+    assert!(names.len() > 100, "{}", names.len());
+    let harmed = names.into_iter().filter(|name| broken(name, 0) != broken(name, 2));
+    assert_eq!(harmed.collect::<Vec<_>>(), ["npm-redis-lock-0.1.0"]);
 }
 
 #[test]

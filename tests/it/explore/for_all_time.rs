@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::explore::{Bounds, Client, End, Grain, NotForAllTime, Property, Scene, Search, Times};
+use lockshift::explore::{Bounds, Client, End, FaultBudget, Grain, NotForAllTime, Property, Scene, Search, Times};
 use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::{Lease, Locker};
 use lockshift::report::explanation;
@@ -32,6 +32,19 @@ fn the_token_lock_is_safe_for_all_time() {
     let found = search(&scene, &all);
     assert_eq!((violated(&found), found.end, found.unjudged), (vec![], End::Exhausted, vec![]));
     assert_eq!(found.states, 71_003);
+}
+
+/// Since 8.0 Redis may remove a key in the millisecond of its deadline. A tick is as long as a lease, or half as long.
+#[test]
+fn the_token_lock_is_safe_for_all_time_where_keys_go_at_their_deadline() {
+    for (lease, states) in [(1, 7_874), (2, 12_970)] {
+        let removed = FaultBudget { crashes: 1, removals_at_deadline: 2, ..FaultBudget::NONE };
+        let scene = crowd(&token(lease), 2, Bounds::ticks(0).faults(removed)).for_all_time().unwrap();
+        let all = [&WATCHED[..], &[Property::CanBeTakenAgain, Property::NobodyShutOut]].concat();
+        let found = search(&scene, &all);
+        assert_eq!((violated(&found), found.end, found.unjudged), (vec![], End::Exhausted, vec![]));
+        assert_eq!(found.states, states);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockshift::explore::{Bounds, Client, End, Grain, Property, Scene};
+use lockshift::explore::{Bounds, Client, End, FaultBudget, Grain, Property, Scene};
 use lockshift::lock::{Locker, Mode};
 use lockshift::modern::redisson::{Fair, Kind, Mutex, ReadWrite};
 use lockshift::modern::{FencedTokenLock, MultiKeyLock, ReentrantLock, Semaphore};
@@ -43,6 +43,13 @@ fn coarse(scene: Scene, scripts: &[&str]) -> Scene {
 /// The same, but that a reply can be on its way while others act.
 fn fine(scene: Scene, scripts: &[&str]) -> Scene {
     bounded(scene.grain(Grain::Fine), 2, scripts)
+}
+
+/// As the coarse scene, and the server may remove keys in the millisecond of their deadline, as Redis does since 8.0.
+fn at_deadlines(scene: Scene, scripts: &[&str]) -> Scene {
+    let mut scene = coarse(scene, scripts);
+    scene.bounds.faults = FaultBudget { removals_at_deadline: 2, ..scene.bounds.faults };
+    scene
 }
 
 fn bounded(mut scene: Scene, ticks: u16, scripts: &[&str]) -> Scene {
@@ -84,6 +91,7 @@ fn three_clients_cannot_break_a_lock_of_one_owner() {
     for (name, lock, scripts) in table {
         is_clean(name, &coarse(crowd(&lock, 3, Bounds::ticks(0)), scripts), &WATCHED);
         is_clean(name, &fine(crowd(&lock, 3, Bounds::ticks(0)), scripts), &WATCHED);
+        is_clean(name, &at_deadlines(crowd(&lock, 3, Bounds::ticks(0)), scripts), &WATCHED);
     }
 }
 
@@ -94,7 +102,7 @@ fn semaphore(permits: u32) -> Arc<dyn Locker> {
 #[test]
 fn three_clients_never_hold_more_than_two_permits() {
     let scripts = scripts!["semaphore/acquire", "semaphore/release"];
-    for scene in [coarse, fine] {
+    for scene in [coarse, fine, at_deadlines] {
         let scene = scene(crowd(&semaphore(2), 3, Bounds::ticks(0)), scripts);
         is_clean("semaphore,permits=2", &scene, &WATCHED);
     }
@@ -118,7 +126,9 @@ fn three_clients_cannot_break_the_fair_lock() {
     let lock: Arc<dyn Locker> = Arc::new(Fair::new(k(), lease(2)).patience(Duration::from_secs(1)));
     let properties = WATCHED.into_iter().filter(|property| *property != Property::NoPhantom).collect::<Vec<_>>();
     let scripts = scripts!["redisson/fair/acquire", "redisson/fair/unlock"];
-    is_clean("redisson, fair", &coarse(crowd(&lock, 3, Bounds::ticks(0)), scripts), &properties);
+    for scene in [coarse, at_deadlines] {
+        is_clean("redisson, fair", &scene(crowd(&lock, 3, Bounds::ticks(0)), scripts), &properties);
+    }
 }
 
 #[test]
@@ -130,6 +140,7 @@ fn readers_and_writers_cannot_break_the_read_write_lock_of_redisson() {
     for clients in [[&reader, &reader, &writer], [&reader, &writer, &writer]] {
         let scene =
             clients.into_iter().fold(Scene::new(Bounds::ticks(0)), |scene, client| scene.client(client.clone()));
-        is_clean("redisson-rw", &coarse(scene, scripts), &WATCHED);
+        is_clean("redisson-rw", &coarse(scene.clone(), scripts), &WATCHED);
+        is_clean("redisson-rw", &at_deadlines(scene, scripts), &WATCHED);
     }
 }

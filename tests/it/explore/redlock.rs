@@ -213,6 +213,19 @@ fn requests_to_one_server_that_are_lost_or_late_break_nothing() {
     assert_eq!(broken_by(FaultBudget { late_requests: 1, ..NONE }), []);
 }
 
+/// Servers may remove their votes in the millisecond of their deadline. Where a late request gives one more vote in the middle of a
+/// release, that release counts the votes before and after it: at the end of the lease it can say that the lock was lost
+/// while two of three servers had it. Exclusion holds.
+#[test]
+fn votes_that_go_in_the_millisecond_of_their_deadline_let_nobody_in() {
+    let removed = FaultBudget { removals_at_deadline: 3, ..NONE };
+    for faults in [removed, FaultBudget { crashes: 1, ..removed }, FaultBudget { lost_replies: 1, ..removed }] {
+        assert_eq!(broken_by(faults), [], "{faults:?}");
+    }
+    let late = FaultBudget { late_requests: 1, removals_at_deadline: 1, ..NONE };
+    assert_eq!(broken_by(late), [Property::TruthfulOutcome]);
+}
+
 /// A server that has forgotten a vote gives it again, whichever server it is.
 #[test]
 fn one_server_of_three_that_fails_over_lets_a_second_client_in() {

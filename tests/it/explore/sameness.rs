@@ -11,7 +11,9 @@ fn scenes() -> Vec<(&'static str, Scene)> {
     let failover = Bounds::ticks(1).failovers(1);
     let others = FaultBudget { crashes: 1, client_restarts: 1, late_requests: 1, restarts: 1, ..FaultBudget::NONE };
     let clocks = FaultBudget { clock_steps: 1, server_clock_steps: 1, evictions: 1, ..FaultBudget::NONE };
+    let removals = FaultBudget { removals_at_deadline: 2, ..FaultBudget::NONE };
     vec![
+        ("keys removed at their deadline", crowd(&token(1), 2, Bounds::ticks(3).faults(removals))),
         ("other faults", crowd(&token(1), 2, Bounds::ticks(1).faults(others)).grain(Grain::Coarse)),
         ("clocks", crowd(&getset(1), 2, Bounds::ticks(1).faults(clocks)).grain(Grain::Coarse)),
         ("getset", crowd(&getset(1), 2, crash)),
@@ -63,8 +65,10 @@ fn with_symmetry_or_without() {
         assert_eq!(violated(&all), violated(&kept), "{name}");
         assert_eq!((all.end, all.depth), (kept.end, kept.depth), "{name}");
         let orders = (1..=scene.clients.len()).product::<usize>();
+        let faults = scene.bounds.faults;
+        let removes = faults.evictions > 0 || faults.removals_at_deadline > 0;
         assert!(
-            (kept.states < all.states || scene.bounds.faults.evictions > 0) && all.states <= kept.states * orders,
+            (kept.states < all.states || removes) && all.states <= kept.states * orders,
             "{name}: {} {}",
             all.states,
             kept.states

@@ -54,6 +54,10 @@ fn of_the_server() -> FaultBudget {
     }
 }
 
+fn at_deadlines() -> FaultBudget {
+    FaultBudget { removals_at_deadline: 2, ..FaultBudget::NONE }
+}
+
 #[test]
 fn another_checker_counts_the_same_worlds_and_says_the_same() {
     let crash = |ticks| Bounds::ticks(ticks).crashes(1);
@@ -67,6 +71,7 @@ fn another_checker_counts_the_same_worlds_and_says_the_same() {
         crowd(&token(1), 3, Bounds::ticks(1).lost_requests(1).lost_replies(1)).grain(Grain::Coarse),
         crowd(&token(1), 2, Bounds::ticks(1).faults(of_the_network())).grain(Grain::Coarse),
         crowd(&token(1), 2, Bounds::ticks(1).faults(of_the_server())).grain(Grain::Coarse),
+        crowd(&getset(1), 2, Bounds::ticks(3).faults(at_deadlines())).grain(Grain::Coarse),
         crowd(&Mistaken::shared(Mistake::CheckThenSet, 1), 2, crash(2)),
     ];
     for scene in scenes {
