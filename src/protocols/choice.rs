@@ -11,7 +11,7 @@ use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::unsuitable::Unsuitable;
-use crate::legacy::KeyName;
+use crate::legacy::{KeyName, Lock, Refresh};
 use crate::lock::{Lease, Locker};
 use crate::wire::Key;
 
@@ -92,6 +92,16 @@ impl Choice {
     /// This protocol's lock on `key`, with this lease.
     pub fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
         (self.maker)(key, lease)
+    }
+
+    /// The same lock, which extends as the protocol's clients do: an old client in its own way, which may overwrite the lock of
+    /// another holder. `None` if an old client of this protocol cannot extend.
+    pub fn extending_locker(&self, key: Key, lease: Lease) -> Option<Arc<dyn Locker>> {
+        match self.protocol.dialect().filter(|dialect| dialect.name == self.written) {
+            Some(dialect) if dialect.refresh == Refresh::Never => None,
+            Some(dialect) => Some(Arc::new(Lock::new(dialect, key, lease).refreshing())),
+            None => Some(self.locker(key, lease)),
+        }
     }
 }
 
