@@ -20,7 +20,7 @@ use super::{output, values};
 use crate::explore::{Bounds, Client, End, FaultBudget, Findings, NotForAllTime, Property, Scene, Search, Stop, Times};
 use crate::report::{Asked, Exploration, promela};
 use clap::ValueEnum;
-use client_spec::ClientSpec;
+use client_spec::{ClientSpec, MAX_TICKS};
 use rule::RuleName;
 
 /// Try every interleaving of some clients on an embedded server, and show the shortest schedule that breaks a rule
@@ -66,7 +66,8 @@ use rule::RuleName;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// One client: a protocol, then perhaps ,lease=D (2 s if not given) and ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms)
+    /// One client: a protocol, then perhaps ,lease=D (2 s if not given), ,skew=D (its clock is so far ahead: 1, 250ms, -1500ms),
+    /// ,work=D (it works at least so long before it releases) and with it ,extend=D (it extends so long after each lease began)
     #[arg(long = "client", required = true, value_name = "PROTOCOL", value_parser = ByName::new(str::parse::<ClientSpec>, protocol_names), hide_possible_values = true)]
     clients: Vec<ClientSpec>,
     /// How often the clock ticks, at most; or `forever`
@@ -172,8 +173,8 @@ impl FromStr for Ticks {
     fn from_str(written: &str) -> Result<Self, String> {
         match (written, written.parse()) {
             ("forever", _) => Ok(Self::Forever),
-            (_, Ok(ticks)) if ticks <= 1000 => Ok(Self::AtMost(ticks)),
-            (_, Ok(_) | Err(_)) => Err("pass a number from 0 to 1000, or `forever`".to_owned()),
+            (_, Ok(ticks)) if ticks <= MAX_TICKS => Ok(Self::AtMost(ticks)),
+            (_, Ok(_) | Err(_)) => Err(format!("pass a number from 0 to {MAX_TICKS}, or `forever`")),
         }
     }
 }
@@ -272,13 +273,16 @@ impl Args {
         let mut scene = clients.fold(scene, Scene::client);
         if let Some(tick) = self.tick {
             scene.tick = tick;
+        } else if self.ticks == Ticks::Forever {
+            scene = scene.finely_timed().map_err(|reason| self.refused(reason))?;
         }
+        let specs = self.clients.iter().zip(std::mem::take(&mut scene.clients));
+        let working = specs.map(|(spec, client)| spec.working(client, scene.tick));
+        scene.clients = working.collect::<Result<_, _>>().map_err(|why| Failure::new(Exit::Usage, why))?;
         match self.ticks {
             Ticks::AtMost(_) => Ok(scene),
-            Ticks::Forever if self.tick.is_none() => scene.finely_timed().and_then(Scene::for_all_time),
-            Ticks::Forever => scene.for_all_time(),
+            Ticks::Forever => scene.for_all_time().map_err(|reason| self.refused(reason)),
         }
-        .map_err(|reason| self.refused(reason))
     }
 
     /// Prints the model of the scene, with the usual tokens.
@@ -329,6 +333,9 @@ impl Args {
             }
             _ if works && self.rules.len() > 1 => {
                 refused("--rule work-excludes is a search of its own: there every client works until it releases")
+            }
+            _ if queues && self.clients.iter().any(ClientSpec::has_work) => {
+                refused("--rule every-waiter-acquires is asked of clients that work for a tick: leave out work=D")
             }
             _ if queues && (self.rules.len() > 1 || self.rounds > 1) => refused(
                 "--rule every-waiter-acquires is a search of its own: there every client acquires again and again",
@@ -404,4 +411,5 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift explore --client php-getset --client php-getset --client token --ticks 6 --crashes 1
   lockshift explore --client token --client token --client token --ticks forever --crashes 1
   lockshift explore --client php-getset --client php-getset --rule mutual-exclusion --html race.html
+  lockshift explore --client token,work=4,extend=1 --client token --ticks 8 --late-requests 1
   lockshift explore --client java-getset,skew=3 --client java-getset --json | jq '.violations[].property'";
