@@ -235,6 +235,44 @@ fn faults_of_the_server_and_the_clocks_are_allowed_by_options() {
     }
 }
 
+/// A token that is extended in time keeps its lock; an old client that extends overwrites whatever it finds.
+#[test]
+fn clients_that_work_for_long_extend_as_their_protocol_does() {
+    let explored = |client: &str, more: &[&str]| {
+        let clients = ["explore", "--grain=coarse", "--ticks=6", "--client", client];
+        done(lockshift(), [&clients[..], more].concat())
+    };
+    let kept = explored("token,work=4,extend=1", &["--client=token", "--late-requests=1", "--crashes=1"]);
+    assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), ""), "{kept:?}");
+    let for_all_time = ["--client=token,work=4,extend=1", "--ticks=forever"];
+    let twice = done(lockshift(), [&["explore"], &for_all_time[..], &for_all_time[..1], &["--grain=coarse"]].concat());
+    assert_eq!((twice.code, twice.stderr.as_str()), (Some(0), ""), "{twice:?}");
+    let taken = explored("resque-lock-timeout,work=4,extend=3", &["--client=resque-lock-timeout"]);
+    assert_eq!((taken.code, taken.stderr.as_str()), (Some(1), ""), "{taken:?}");
+    let (shortest, _) = taken.stdout.split_once("broken: mutual exclusion").unwrap();
+    assert!(shortest.contains("extends until 5 s"), "{shortest}");
+    let prompt = explored("resque-lock-timeout,work=1", &["--client=resque-lock-timeout"]);
+    assert!(!prompt.stdout.contains("extends"), "{}", prompt.stdout);
+
+    let starves = ["--client=token", "--ticks=forever", "--rule=every-waiter-acquires"];
+    for (wrong, more, why) in [
+        ("php-getset,work=4,extend=1", &[][..], "an old client of php-getset cannot extend its lock"),
+        ("token,extend=1", &[], "pass work=D, too"),
+        ("token,work=1,extend=1", &[], "before it extends for the first time"),
+        ("token,work=0", &[], "work=0: pass seconds"),
+        ("token,work=2,extend=x", &[], "extend=x: pass seconds"),
+        ("token,work=1500ms", &[], "1.5s is not a multiple of a tick, which is 1s; pass a --tick"),
+        ("token,work=99999", &[], "99999s is longer than 1000 ticks of 1s"),
+        ("token,work=1", &starves, "leave out work=D"),
+    ] {
+        let client = ["explore", "--client", wrong];
+        let refused = done(lockshift(), [&client[..], more].concat());
+        assert_eq!((refused.code, refused.stderr.contains(why)), (Some(2), true), "{wrong}: {refused:?}");
+    }
+    let finer = explored("token,work=1500ms", &["--tick=500ms"]);
+    assert_eq!((finer.code, finer.stderr.as_str()), (Some(0), ""), "{finer:?}");
+}
+
 /// A DEL that never ran leaves a lock without a lease behind; a token expires.
 #[test]
 fn a_release_that_never_arrives_leaves_the_lock() {
