@@ -53,7 +53,8 @@ use rule::RuleName;
 ///
 /// Not explored: a master that goes on answering after its replica has taken its place; a replica that lacks more than the last
 /// write, or that clients read from; slots of a cluster that move; a server that refuses commands because it is full, loading or
-/// read-only; a clock that is set by less than a tick.
+/// read-only; a clock that is set by less than a tick; a program that keeps its token when it tries again after a command without
+/// a reply.
 ///
 /// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
 /// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So

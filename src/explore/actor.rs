@@ -16,6 +16,10 @@ pub struct Actor {
     pub doing: Doing,
     /// How often it has started anew after a crash.
     pub restarts: u8,
+    /// How many tokens it has drawn before this one, in this round or, where rounds never end, in all.
+    pub tokens_drawn: u8,
+    /// Whether a command with its token may still be on its way.
+    pub has_unanswered: bool,
     /// By how many ticks its wall clock has been set ahead.
     pub clock_ahead: i8,
     /// The last step of another client that changed what it has; remembered only where a search tells causes apart.
@@ -75,7 +79,17 @@ impl Actor {
             Doing::Resting { until: 0 }
         };
         let (rounds_left, tries_left) = (client.rounds, client.tries);
-        Self { rounds_left, tries_left, doing, restarts: 0, clock_ahead: 0, harmed_by: None }
+        let (tokens_drawn, has_unanswered) = (0, false);
+        Self {
+            rounds_left,
+            tries_left,
+            doing,
+            restarts: 0,
+            tokens_drawn,
+            has_unanswered,
+            clock_ahead: 0,
+            harmed_by: None,
+        }
     }
 
     /// The same client, doing something else. A client that no longer has a lock forgets what harmed it.
@@ -85,6 +99,13 @@ impl Actor {
             Doing::Resting { .. } | Doing::Releasing(..) | Doing::Disclaiming(_) | Doing::Done | Doing::Crashed => None,
         };
         Self { doing, harmed_by, ..*self }
+    }
+
+    /// The same client with the token of its next attempt. A driver draws one for each; here that is done only after a command
+    /// that had no reply, which keeps the states few: otherwise no command with the earlier token can come later.
+    pub(super) fn with_next_token(self) -> Self {
+        let tokens_drawn = self.tokens_drawn.saturating_add(u8::from(self.has_unanswered));
+        Self { tokens_drawn, has_unanswered: false, ..self }
     }
 
     /// How many milliseconds its wall clock is ahead of the server's, if that was not set.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::names;
-use crate::lock::{Locker, Owner, Token};
+use crate::lock::{Locker, Owner};
 
 /// How often: a number of times, or without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ pub struct Client {
     /// The protocol's name, for traces.
     pub protocol: String,
     /// Its identity in the first round; `None`: one that follows from its place among the clients. Later rounds count
-    /// the last byte of the token up.
+    /// the last byte of the token up, and an attempt that follows a command without a reply counts up the ninth.
     pub owner: Option<Owner>,
     /// The first byte of its token, where it is not given an [`owner`](Self::owner).
     pub token_head: u8,
@@ -91,24 +91,6 @@ impl Client {
             lock: 0,
             ends_renewal_of: Vec::new(),
         }
-    }
-
-    /// Who the client at this place is when it has this many rounds left, and has started anew so often.
-    pub(super) fn owner_at(&self, place: usize, rounds_left: Times, restarts: u8) -> Owner {
-        let owner = self.owner.unwrap_or_else(|| names::owner(place, self.token_head));
-        let restarted = |token: Token| {
-            let mut bytes = token.bytes();
-            bytes[9] = bytes[9].wrapping_add(restarts);
-            Token::new(bytes)
-        };
-        let owner = Owner { token: restarted(owner.token), instance: restarted(owner.instance), ..owner };
-        let round = match (self.rounds, rounds_left) {
-            (Times::Of(all), Times::Of(left)) => all.saturating_sub(left),
-            (Times::Of(_) | Times::Forever, _) => 0,
-        };
-        let mut bytes = owner.token.bytes();
-        bytes[15] = bytes[15].wrapping_add(round);
-        Owner { token: Token::new(bytes), ..owner }
     }
 
     /// Whether the two do the same thing in the same way, so that only their names tell them apart.

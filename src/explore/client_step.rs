@@ -2,11 +2,12 @@
 
 use super::actor::{Actor, Doing, Operation, Work};
 use super::client::{Client, Times};
+use super::names;
 use super::outcome::Outcome;
 use super::parts::{Activity, Claim, ClientView, Input, Next, OpenServers};
 use super::scene::Scene;
 use super::timeline::Timeline;
-use crate::lock::{Acquired, Extended, Hold, Refusal, Released};
+use crate::lock::{Acquired, Extended, Hold, Owner, Refusal, Released, Token};
 use crate::wire::{Command, Entry, Fault, NoReply, Node, NodeReply, Pending, Reading, Reply, Transcript};
 
 /// How an operation ended.
@@ -110,7 +111,8 @@ impl ClientStep<'_> {
             }
             Input::ReplyOn(node, reply) => (self.with_node_reply(actor, Node(node), NodeReply::Reply(reply)), None),
             Input::SilenceOn(node) => {
-                (self.with_node_reply(actor, Node(node), NodeReply::NoReply(NoReply::TooSlow)), None)
+                let actor = self.with_node_reply(actor, Node(node), NodeReply::NoReply(NoReply::TooSlow));
+                (Actor { has_unanswered: true, ..actor }, None)
             }
             Input::Proceed(tick) => {
                 let mut actor = self.begun(actor);
@@ -119,7 +121,10 @@ impl ClientStep<'_> {
                 }
                 self.settled(actor, tick)
             }
-            Input::ReplyLost(tick) => (self.without_reply(&self.begun(actor), tick), None),
+            Input::ReplyLost(tick) => {
+                let actor = Actor { has_unanswered: true, ..self.begun(actor) };
+                (self.without_reply(&actor, tick), None)
+            }
             Input::Written => (with_work(actor.clone(), |work| work.wrote = true), None),
             Input::RenewalEnded => (with_work(actor.clone(), |work| work.renews = false), None),
             Input::ClockSet(ticks) => {
@@ -134,6 +139,24 @@ impl ClientStep<'_> {
                 (Actor { rounds_left: nothing, tries_left: nothing, ..actor.now(Doing::Crashed) }, None)
             }
         }
+    }
+
+    /// Who the client is in this state.
+    pub(super) fn owner(&self, actor: &Actor) -> Owner {
+        let owner = self.client.owner.unwrap_or_else(|| names::owner(self.place, self.client.token_head));
+        let restarted = |token: Token| {
+            let mut bytes = token.bytes();
+            bytes[9] = bytes[9].wrapping_add(actor.restarts);
+            Token::new(bytes)
+        };
+        let round = match (self.client.rounds, actor.rounds_left) {
+            (Times::Of(all), Times::Of(left)) => all.saturating_sub(left),
+            (Times::Of(_) | Times::Forever, _) => 0,
+        };
+        let mut bytes = restarted(owner.token).bytes();
+        bytes[8] = bytes[8].wrapping_add(actor.tokens_drawn);
+        bytes[15] = bytes[15].wrapping_add(round);
+        Owner { token: Token::new(bytes), instance: restarted(owner.instance), ..owner }
     }
 
     /// Its clocks at a tick.
@@ -243,7 +266,7 @@ impl ClientStep<'_> {
     /// Runs the operation under way over this transcript.
     pub(super) fn run_over(&self, actor: &Actor, transcript: &mut Transcript) -> Result<Ended, Pending> {
         let client = self.client;
-        let owner = client.owner_at(self.place, actor.rounds_left, actor.restarts);
+        let owner = self.owner(actor);
         match &actor.doing {
             Doing::Acquiring(_) => client.locker.acquire(&owner, transcript).map(Ended::Acquired),
             Doing::Extending(hold, ..) => client.locker.extend(hold, transcript).map(Ended::Extended),
@@ -318,13 +341,17 @@ impl ClientStep<'_> {
         }
         let pause = self.client.pause;
         let until = if pause == 0 { 0 } else { tick.saturating_add(pause) };
-        Actor { tries_left, ..actor.now(Doing::Resting { until }) }
+        Actor { tries_left, ..actor.now(Doing::Resting { until }).with_next_token() }
     }
 
     fn end_round(&self, actor: &Actor) -> Actor {
         let rounds_left = actor.rounds_left.less_one();
         let doing = if rounds_left.is_none_left() { Doing::Done } else { Doing::Resting { until: 0 } };
-        Actor { rounds_left, tries_left: self.client.tries, ..actor.now(doing) }
+        let ended = Actor { rounds_left, tries_left: self.client.tries, ..actor.now(doing) };
+        match rounds_left {
+            Times::Of(_) => Actor { tokens_drawn: 0, has_unanswered: false, ..ended },
+            Times::Forever => ended.with_next_token(),
+        }
     }
 
     /// The connection broke: the client does not know whether the command ran.

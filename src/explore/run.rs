@@ -431,7 +431,8 @@ mod tests {
     fn a_token_that_was_not_tried_is_not_forgotten() {
         let scene = two("naive-check-del", Bounds::ticks(2));
         let forgetting = Forgetting::of(&scene).unwrap().asked(Properties::of(&[Property::MutualExclusion]));
-        let token = |rounds_left| scene.clients[0].owner_at(0, Times::Of(rounds_left), 0).token;
+        let in_round = |rounds_left| Actor { rounds_left: Times::Of(rounds_left), ..Actor::fresh(&scene.clients[0]) };
+        let token = |rounds_left| scene.client_step(0).owner(&in_round(rounds_left)).token;
         let is_forgotten = |token: Token| {
             let (value, since, lease) =
                 (token.uuid().into_bytes(), scene.reading(0, 1), scene.clients[0].locker.lease());
