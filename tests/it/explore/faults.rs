@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene, World};
+use lockshift::explore::{Action, Bounds, Client, End, FaultBudget, Grain, Property, Scene, Times, World};
 use lockshift::legacy::{Lock, catalogue};
 use lockshift::lock::Locker;
 use lockshift::protocols::{self, Choice};
@@ -80,6 +80,24 @@ fn only_a_lock_that_looks_at_its_own_clock_is_broken_by_keys_that_go_at_their_de
     assert!(names.len() > 100, "{}", names.len());
     let harmed = names.into_iter().filter(|name| broken(name, 0) != broken(name, 2));
     assert_eq!(harmed.collect::<Vec<_>>(), ["npm-redis-lock-0.1.0"]);
+}
+
+/// A client draws a new token after an attempt of which a command may still be on its way, as a driver does: a late deletion
+/// names a token that nobody has any more.
+#[test]
+fn a_command_of_an_earlier_attempt_touches_no_later_one() {
+    for faults in [
+        FaultBudget { late_requests: 2, ..FaultBudget::NONE },
+        FaultBudget { late_requests: 1, lost_requests: 1, ..FaultBudget::NONE },
+        FaultBudget { late_requests: 1, lost_replies: 1, ..FaultBudget::NONE },
+    ] {
+        let once = coarse(&token(2), 3, faults);
+        let mut again = once.clone();
+        again.clients.iter_mut().for_each(|client| client.rounds = Times::Of(2));
+        let mut for_ever = once.clone();
+        for_ever.clients.iter_mut().for_each(|client| client.rounds = Times::Forever);
+        [once, again, for_ever].iter().for_each(is_clean);
+    }
 }
 
 #[test]

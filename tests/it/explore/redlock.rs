@@ -213,6 +213,17 @@ fn requests_to_one_server_that_are_lost_or_late_break_nothing() {
     assert_eq!(broken_by(FaultBudget { late_requests: 1, ..NONE }), []);
 }
 
+/// The same of clients that try again: a late deletion names the votes of an earlier attempt.
+#[test]
+fn a_request_of_an_earlier_attempt_takes_no_vote_of_a_later_one() {
+    for faults in [FaultBudget { late_requests: 1, ..NONE }, FaultBudget { lost_requests: 1, ..NONE }] {
+        let mut scene = scene(2, Bounds::ticks(1).faults(faults));
+        scene.clients.iter_mut().for_each(|client| client.tries = Times::Forever);
+        let findings = search(&scene, &SAFE);
+        assert_eq!((findings.end, violated(&findings)), (End::Exhausted, vec![]), "{faults:?}");
+    }
+}
+
 /// Servers may remove their votes in the millisecond of their deadline. Where a late request gives one more vote in the middle of a
 /// release, that release counts the votes before and after it: at the end of the lease it can say that the lock was lost
 /// while two of three servers had it. Exclusion holds.
