@@ -144,6 +144,7 @@ mod tests {
     use lockshift_lock::{Acquired, Extended, LateRelease, Lease, Ownership, Refusal, Released};
     use lockshift_wire::{Command, Key, Turn, UnixTime};
 
+    use super::super::interrupted::Cause;
     use super::*;
 
     /// A lock with a queue, whose messages say for how many milliseconds it is handed over. Its lease is 10 s.
@@ -242,6 +243,21 @@ mod tests {
         assert_eq!(counts_from(&once, "10000", 1089), Some(100));
         assert_eq!(counts_from(&once, "10000", 1090), None);
         assert_eq!(counts_from(&once, "5000", 200), None, "another client's lease is shorter");
+    }
+
+    /// Of the attempt, or of the command that disclaims it, something may arrive later.
+    #[test]
+    fn an_attempt_that_may_have_acted_is_followed_by_one_with_another_token() {
+        let mut acquisition = refused(&[(100, 110)]);
+        let mut is_other_after = |may_have_acted| {
+            let token = acquisition.owner().token;
+            let source = redis::RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut));
+            let cause = Cause::NoReply { command: Command::new("SET"), source };
+            let ended = acquisition.interrupted::<()>(Interrupted { cause, may_have_acted });
+            assert_eq!(matches!(ended, Ok(Attempt::Unknown(_))), may_have_acted, "{ended:?}");
+            token != acquisition.owner().token
+        };
+        assert_eq!([false, true].map(&mut is_other_after), [false, true]);
     }
 
     #[test]
