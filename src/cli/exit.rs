@@ -99,6 +99,11 @@ impl Verbosity {
 
 /// One line on standard error, under the command's name.
 pub(super) fn warn(sentence: impl std::fmt::Display) {
+    error_line(format_args!("lockshift: {sentence}"));
+}
+
+/// One line on standard error, written at once: another program may write to it too, and its words would stand in the middle.
+pub(super) fn error_line(line: impl std::fmt::Display) {
     // Nothing can be reported on a closed standard error.
-    let _ = writeln!(anstream::stderr(), "lockshift: {sentence}");
+    let _ = anstream::stderr().write_all(format!("{line}\n").as_bytes());
 }

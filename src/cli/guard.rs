@@ -9,7 +9,6 @@ mod live_audit;
 mod mode;
 mod options;
 
-use std::io::Write;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
@@ -22,7 +21,7 @@ use self::event_line::EventLine;
 use self::event_log::EventLog;
 use self::live_audit::LiveAudit;
 use self::options::GuardOptions;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, error_line};
 use super::global_options::GlobalOptions;
 use super::os_error;
 use super::output;
@@ -77,7 +76,7 @@ async fn serve(
     let has_files = args.config.is_some() || options.listen_tls.is_some() || log.is_some();
     let hangup = has_files.then(|| signal(SignalKind::hangup())).transpose().map_err(unusable)?;
     // To standard error: standard output is for the counts.
-    let _ = writeln!(std::io::stderr(), "lockshift guard: listening on {}", guard.address());
+    error_line(format_args!("lockshift guard: listening on {}", guard.address()));
     let reloading = reload(args, options, guard.settings(), log, hangup);
     let end = async move {
         tokio::select! {
@@ -133,7 +132,7 @@ async fn reload(
                     log::warn!(target: "lockshift::guard", "{name} has changed: restart the guard to use it");
                 });
                 handle.replace(settings);
-                let _ = writeln!(std::io::stderr(), "lockshift guard: guards were read again: {}", new.described());
+                error_line(format_args!("lockshift guard: guards were read again: {}", new.described()));
                 options = new;
             }
             Err(failure) => log::error!(

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use super::exit::{Failure, unless_closed};
+use super::exit::{Failure, error_line, unless_closed};
 use super::global_options::GlobalOptions;
 use crate::report::{Report, folded};
 
@@ -68,8 +68,7 @@ impl JsonListStream {
 /// Adds a line of JSON to standard error, where standard output belongs to another program.
 pub(super) fn note(report: &impl Serialize) {
     let json = serde_json::to_string(report).expect("every field of a report has a JSON form");
-    // Nothing can be reported on a closed standard error.
-    let _ = writeln!(std::io::stderr(), "{json}");
+    error_line(json);
 }
 
 /// How many columns the terminal has; `None` without a terminal. One that does not know its size has as many as terminals
