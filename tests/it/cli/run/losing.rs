@@ -1,6 +1,9 @@
 //! A lock that is renewed, and one that is lost all the same: by others, by a server that hangs or dies, by a reply that
 //! never comes.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+
 use redis::cmd;
 
 use super::{Scene, UNTIL_GO, value};
@@ -104,6 +107,28 @@ fn a_server_that_hangs_does_not_keep_a_command_running_without_its_lock() {
     assert!(ended.stderr.contains("`stock`: its lease is about to end: ending the command"), "{ended:?}");
     let note = ended.note();
     assert_eq!((note["ended_early"].as_bool(), note["status"].as_u64()), (Some(true), Some(8)), "{ended:?}");
+}
+
+/// The command writes to the same standard error: a line that is written in pieces may have its output in the middle.
+#[test]
+fn each_line_on_standard_error_is_one_write() {
+    let scene = Scene::new();
+    // Of such a socket each write is one packet.
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    let mut command = lockshift();
+    command.env("REDIS_URL", scene.server.url()).stderr(OwnedFd::from(theirs));
+    command.args(["run", "stock", "--protocol", "java-setnx-expire", "--lease", "2s", "--json", "--", "sleep", "60"]);
+    assert_eq!(command.status().unwrap().code(), Some(5));
+    let mut packet = [0; 4096];
+    let written: Vec<_> = std::iter::from_fn(|| {
+        let length = ours.recv(&mut packet).ok()?;
+        Some(String::from_utf8_lossy(&packet[..length]).into_owned())
+    })
+    .collect();
+    let is_line = |packet: &String| packet.ends_with('\n') && packet.lines().count() == 1;
+    assert!(written.len() == 3 && written.iter().all(is_line), "{written:?}");
+    assert_eq!(written[1], "lockshift: lock key `stock`: its lease is about to end: ending the command\n");
 }
 
 #[test]
