@@ -305,7 +305,9 @@ impl ReceivedCommand {
         Ok((session, Answer::Reply(Reply::ok()), vec![note]))
     }
 
-    /// A script that compares the client's own value compares the guard's stamp instead.
+    /// A script that compares the client's own value compares the guard's stamp instead. If it names a later stamp of the
+    /// client's, it writes one of the guard's, which has then extended the lock. It has released the lock if that is gone
+    /// after it: a reply of 1 does not tell.
     fn script(
         &self,
         guard: &GuardedKey<'_>,
@@ -314,23 +316,56 @@ impl ReceivedCommand {
     ) -> Turn<(KeySession, Answer, Vec<Note>)> {
         let names = |grant: &Grant| command.args().iter().skip(3).any(|word| *word == grant.own);
         let Some(place) = self.session.holds.iter().position(names) else { return self.pass() };
-        let grant = &self.session.holds[place];
+        let own = &self.session.holds[place].own;
+        let (mut session, mut notes) = (self.session.clone(), Vec::new());
+        let later = self.later_stamp(place, guard, command, redis)?;
+        if let Some((_, length)) = later {
+            let (renewed, note) = session.renew(guard, length, redis)?;
+            let Some(note) = note else { return self.pass() };
+            session = renewed;
+            notes.push(note);
+        }
+        let grant = &session.holds[place];
+        let is_translated = |word: &[u8]| word == own || later.is_some_and(|(later, _)| word == later);
         let words =
             command.words().iter().enumerate().map(|(at, word)| {
-                if at > 3 && *word == grant.own { grant.stamp.as_slice().into() } else { word.clone() }
+                if at > 3 && is_translated(word) { grant.stamp.as_slice().into() } else { word.clone() }
             });
-        let translated = Command::from_words(words).expect("a command has a name");
-        let reply = redis.send(translated)?;
-        let (mut session, mut notes) = (self.session.clone(), Vec::new());
-        if reply == Reply::Int(1) {
-            session.holds.remove(place);
+        let reply = redis.send(Command::from_words(words).expect("a command has a name"))?;
+        if matches!(reply, Reply::Int(0) | Reply::Error(_)) {
+            return Ok((session, Answer::Reply(reply), notes));
+        }
+        let found = scripts::look(redis, guard.key)?.content;
+        if found != KeyContent::Value(grant.stamp.clone()) {
+            let grant = session.holds.remove(place);
             if grant.token.is_some() {
                 // The client's script knows the old key alone.
-                scripts::release(redis, &guard.keys_of(grant), &grant.stamp, guard.rule.has_ttl())?;
+                scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
             }
             notes.push(Note::Released);
+        } else if let Some((value, length)) = later.filter(|_| notes == [Note::Renewed]) {
+            session.holds[place].own = value.to_vec();
+            notes = vec![Note::Extended(length)];
         }
         Ok((session, Answer::Reply(reply), notes))
+    }
+
+    /// The stamp among a script's arguments by which a client would rely on its lock for longer, and for how long. Only its
+    /// latest lock can be extended.
+    fn later_stamp<'c>(
+        &self,
+        place: usize,
+        guard: &GuardedKey<'_>,
+        command: &'c Command,
+        redis: &mut Transcript,
+    ) -> Turn<Option<(&'c [u8], Duration)>> {
+        let Some(grant) = self.session.holds.get(place).filter(|_| place + 1 == self.session.holds.len()) else {
+            return Ok(None);
+        };
+        let clocks = guard.rule.clocks(redis)?;
+        let lasts = |value| guard.members.iter().find_map(|member| guard.rule.remaining(member, value, &clocks));
+        let others = command.args().iter().skip(3).map(CommandWord::as_slice).filter(|word| *word != grant.own);
+        Ok(others.filter_map(|value| Some((value, lasts(value)?))).find(|(_, length)| !length.is_zero()))
     }
 }
 
