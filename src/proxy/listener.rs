@@ -4,6 +4,7 @@ use std::io;
 use std::net;
 use std::num::NonZero;
 use std::os::unix;
+use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,8 +60,13 @@ pub async fn bind(listen: &ProxyAddress, server: Upstream, settings: ProxySettin
             (Listener::Tcp(listener), at)
         }
         ProxyAddress::Unix(path) => {
+            // A file that is no socket refuses connections as well.
+            let is_socket = || std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
             let is_abandoned = async || {
-                UnixStream::connect(path).await.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+                is_socket()
+                    && UnixStream::connect(path)
+                        .await
+                        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
             };
             let listener = match UnixListener::bind(path) {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_abandoned().await => {

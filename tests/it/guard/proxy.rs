@@ -635,6 +635,20 @@ fn a_password_goes_to_the_server_and_its_refusal_to_the_client() {
 }
 
 #[test]
+fn a_file_that_is_no_socket_is_not_replaced() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes");
+    std::fs::write(&file, "data").unwrap();
+    let (listen, url) = (format!("unix:{}", file.display()), server.url());
+    let command = crate::cli::command::lockshift();
+    let args = ["guard", "--listen", &listen, "--redis", &url, "--guard", "lock:*=php-getset"];
+    let refused = crate::cli::command::done(command, args);
+    assert!(refused.code == Some(3) && refused.stderr.contains("cannot listen on unix:"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "data");
+}
+
+#[test]
 fn unix_sockets_serve_on_both_sides() {
     let directory = tempfile::tempdir().unwrap();
     let [outer, inner] = ["outer", "inner"].map(|name| directory.path().join(name).display().to_string());
