@@ -4,7 +4,7 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::decode;
 use super::event::{Occurrence, ProxyEvent};
-use super::frame::{Malformed, Scanned};
+use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::steers_transaction;
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
@@ -33,6 +33,9 @@ use crate::wire::{Command, CommandWord, Fault, Key, Pending, Reply, Transcript};
 const MOST_UNREAD: usize = 512 * 1024;
 /// A direction that has so many bytes to deliver reads no more.
 const MOST_WAITING: usize = 64 * 1024;
+/// The same to a client that is read no further: it may send all of a pipeline before it reads a reply, and would wait for the
+/// guard as the guard waits for it. A server keeps its replies as well.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
 /// What a client gets for a command on a guarded key whose reply could not be found.
 const UNGUARDABLE: &[u8] =
     b"-ERR lockshift guard: no guarded key after MONITOR, CLIENT REPLY, a subscription inside MULTI, or any \
@@ -77,6 +80,27 @@ enum Moved {
     Bytes,
     /// The server has closed the connection.
     ServerEnded,
+}
+
+/// A reply of the server that is being read.
+struct ReplyReading {
+    passes: bool,
+    scanner: Scanner,
+    /// Its bytes; if it passes, not many more than the longest of a lock.
+    frame: Vec<u8>,
+    has_ended: bool,
+}
+
+impl ReplyReading {
+    /// Whether it is longer than a lock's.
+    fn is_long(&self) -> bool {
+        self.frame.len() > LONGEST
+    }
+
+    fn into_reply(self) -> Option<Reply> {
+        let is_whole = !(self.passes && self.is_long());
+        is_whole.then(|| reply_of(decode::value(&self.frame)).ok()).flatten()
+    }
 }
 
 /// Why a session ended before its client closed it.
@@ -211,7 +235,8 @@ impl ProxySession {
             let mut is_ready = was_full && traffic.to_server.len() < MOST_WAITING;
             is_ready |= traffic.asks_next && traffic.to_server.is_empty();
             let mut has_replied = false;
-            let client_was_full = traffic.to_client.len() >= MOST_WAITING;
+            let most_waiting = if traffic.from_client.len() < MOST_UNREAD { MOST_WAITING } else { MOST_KEPT };
+            let client_was_full = traffic.to_client.len() >= most_waiting;
             if !client_was_full {
                 let before = traffic.to_client.len();
                 if let Poll::Ready(length) = server.poll_read_into(cx, &mut traffic.to_client) {
@@ -243,7 +268,7 @@ impl ProxySession {
                 return Poll::Ready(Ok(Moved::Bytes));
             }
             // Pending is returned only after each side was asked that may be read or written.
-            let reads_again = client_was_full && traffic.to_client.len() < MOST_WAITING;
+            let reads_again = client_was_full && traffic.to_client.len() < most_waiting;
             if !has_replied && !reads_again {
                 return Poll::Pending;
             }
@@ -360,10 +385,34 @@ impl ProxySession {
                     self.traffic.to_client.append(&mut frame);
                 }
             }
-            if self.traffic.to_client.len() >= MOST_WAITING {
-                self.client.deliver(&mut self.traffic.to_client).await?;
-            }
+            self.catch_up().await?;
         }
+    }
+
+    /// Waits while the client is too far behind with its replies. It may be sending meanwhile, and is read as far as ever.
+    async fn catch_up(&mut self) -> io::Result<()> {
+        let Self { client, traffic, from_client, .. } = self;
+        poll_fn(|cx| {
+            loop {
+                if traffic.to_client.len() < MOST_WAITING {
+                    return Poll::Ready(Ok(()));
+                }
+                if let Poll::Ready(delivered) = client.poll_deliver(cx, &mut traffic.to_client) {
+                    return Poll::Ready(delivered);
+                }
+                let is_unread = traffic.from_client.len() >= MOST_UNREAD;
+                if traffic.to_client.len() < if is_unread { MOST_KEPT } else { MOST_WAITING } {
+                    return Poll::Ready(Ok(()));
+                }
+                if is_unread || *from_client != Incoming::More {
+                    return Poll::Pending;
+                }
+                if ready!(client.poll_read_into(cx, &mut traffic.from_client))? == 0 {
+                    *from_client = Incoming::Ended;
+                }
+            }
+        })
+        .await
     }
 
     /// Lets the guard answer. No reply is owed by the server now.
@@ -567,13 +616,28 @@ impl ProxySession {
     }
 
     /// Passes a command and its reply on unchanged, and reports them. Other observed commands on the key wait, so that the
-    /// reports are in the order in which the server ran the commands.
+    /// reports are in the order in which the server ran the commands. They do not wait for the client.
     async fn observe(&mut self, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
+        self.catch_up().await?;
         let shared = Arc::clone(&self.shared);
         let turn = shared.turns.wait(self.traffic.database, &key).await;
         self.traffic.observes(&command);
-        let reply = self.exchange(&command, &frame).await?;
+        self.traffic.to_server.extend_from_slice(&frame);
+        let mut reading = self.begin_reply(true).await?;
+        // A reply that is longer than a lock's is not reported: the turn ends before it does.
+        let reports_early = !steers_transaction(command.name());
+        while !(reading.has_ended || reports_early && reading.is_long()) {
+            self.read_reply(&mut reading).await?;
+        }
+        if !reading.has_ended {
+            self.report_exchange(&command, None);
+            drop(turn);
+            let reply = self.end_reply(reading).await?;
+            return self.exchanged(&command, reply.as_ref()).await;
+        }
+        let reply = reading.into_reply();
+        self.exchanged(&command, reply.as_ref()).await?;
         if !is_queued(reply.as_ref()) {
             if command.is("WATCH") && !is_refusal(reply.as_ref()) {
                 self.traffic.watched = Some(key);
@@ -586,20 +650,25 @@ impl ProxySession {
         Ok(())
     }
 
-    /// Passes a command on and waits for its reply, which is passed on, too, and returned: `None` if it is longer than a
-    /// lock's.
-    async fn exchange(&mut self, command: &Command, frame: &[u8]) -> Result<Option<Reply>, SessionEnd> {
+    /// Passes a command and its reply on unchanged.
+    async fn exchange(&mut self, command: &Command, frame: &[u8]) -> Result<(), SessionEnd> {
         self.traffic.to_server.extend_from_slice(frame);
-        let reply = self.reply(true).await?;
+        let reading = self.begin_reply(true).await?;
+        let reply = self.end_reply(reading).await?;
+        self.exchanged(command, reply.as_ref()).await
+    }
+
+    /// A command and its reply have passed: `None` if that is longer than a lock's.
+    async fn exchanged(&mut self, command: &Command, reply: Option<&Reply>) -> Result<(), SessionEnd> {
         self.traffic.owed += 1;
-        if is_queued(reply.as_ref()) {
+        if is_queued(reply) {
             self.traffic.replied(false, &[]);
-            return Ok(reply);
+            return Ok(());
         }
-        let replies = replies_of(command, reply.as_ref());
+        let replies = replies_of(command, reply);
         let failed: Vec<u64> = (0..).zip(replies).filter(|(_, it)| is_error(it)).map(|(place, _)| place).collect();
         self.traffic.note_state(command.name(), command.args().first().map_or(&[], CommandWord::as_slice));
-        self.traffic.replied(is_refusal(reply.as_ref()), &failed);
+        self.traffic.replied(is_refusal(reply), &failed);
         for RanCommand { command, database, place } in std::mem::take(&mut self.traffic.ran) {
             let reply = usize::try_from(place).ok().and_then(|place| replies.get(place));
             match command {
@@ -611,7 +680,7 @@ impl ProxySession {
                 }
             }
         }
-        Ok(reply)
+        Ok(())
     }
 
     /// A transaction has released these locks, or found that they were lost.
@@ -659,44 +728,54 @@ impl ProxySession {
     /// Sends a command of the guard, and waits for its reply.
     async fn ask(&mut self, command: &Command) -> Result<Reply, SessionEnd> {
         command.pack(&mut self.traffic.to_server);
-        self.reply(false).await?.ok_or(SessionEnd::Malformed)
+        let reading = self.begin_reply(false).await?;
+        self.end_reply(reading).await?.ok_or(SessionEnd::Malformed)
     }
 
-    /// Sends what waits for the server, and waits for the next reply: `None` if that is longer than a lock's. Messages that
-    /// the server pushes before it go to the client as they arrive, and so does the reply if it `passes`.
-    async fn reply(&mut self, passes: bool) -> Result<Option<Reply>, SessionEnd> {
+    /// Sends what waits for the server, whose next reply is then read. It goes to the client if it `passes`.
+    async fn begin_reply(&mut self, passes: bool) -> Result<ReplyReading, SessionEnd> {
         self.server.deliver(&mut self.traffic.to_server).await?;
         // A message of the server may have arrived in part.
-        let mut scanner = std::mem::take(&mut self.traffic.replies);
-        let (mut frame, mut arrived) = (Vec::new(), Vec::new());
-        loop {
-            arrived.clear();
-            if self.server.read_into(&mut arrived).await? == 0 {
-                return Err(SessionEnd::Io);
+        let scanner = std::mem::take(&mut self.traffic.replies);
+        Ok(ReplyReading { passes, scanner, frame: Vec::new(), has_ended: false })
+    }
+
+    /// Reads more of a reply as soon as it arrives, without waiting for the client. Messages that the server pushes before it
+    /// go to the client.
+    async fn read_reply(&mut self, reading: &mut ReplyReading) -> Result<(), SessionEnd> {
+        let mut arrived = Vec::new();
+        if self.server.read_into(&mut arrived).await? == 0 {
+            return Err(SessionEnd::Io);
+        }
+        let mut rest = &arrived[..];
+        while !rest.is_empty() {
+            let Scanned { used, ended } = reading.scanner.scan(rest)?;
+            let is_message = reading.scanner.kind() == b'>';
+            if reading.passes || is_message {
+                self.traffic.to_client.extend_from_slice(&rest[..used]);
             }
-            let mut rest = &arrived[..];
-            while !rest.is_empty() {
-                let Scanned { used, ended } = scanner.scan(rest)?;
-                let is_message = scanner.kind() == b'>';
-                if passes || is_message {
-                    self.traffic.to_client.extend_from_slice(&rest[..used]);
-                }
-                if !is_message && frame.len() <= LONGEST {
-                    frame.extend_from_slice(&rest[..used]);
-                }
-                rest = &rest[used..];
-                if ended.is_some() && !is_message {
-                    let before = self.traffic.to_client.len();
-                    self.traffic.to_client.extend_from_slice(rest);
-                    self.traffic.count_replies(before)?;
-                    let is_short = frame.len() <= LONGEST;
-                    return Ok(is_short.then(|| reply_of(decode::value(&frame)).ok()).flatten());
-                }
+            if !is_message && !(reading.passes && reading.is_long()) {
+                reading.frame.extend_from_slice(&rest[..used]);
             }
-            if self.traffic.to_client.len() >= MOST_WAITING {
-                self.client.deliver(&mut self.traffic.to_client).await?;
+            rest = &rest[used..];
+            if ended.is_some() && !is_message {
+                let before = self.traffic.to_client.len();
+                self.traffic.to_client.extend_from_slice(rest);
+                self.traffic.count_replies(before)?;
+                reading.has_ended = true;
+                return Ok(());
             }
         }
+        Ok(())
+    }
+
+    /// Reads a reply to its end: `None` if it passes and is longer than a lock's.
+    async fn end_reply(&mut self, mut reading: ReplyReading) -> Result<Option<Reply>, SessionEnd> {
+        while !reading.has_ended {
+            self.read_reply(&mut reading).await?;
+            self.catch_up().await?;
+        }
+        Ok(reading.into_reply())
     }
 
     /// Reports, once for each connection, that it seems not to belong to one client alone.

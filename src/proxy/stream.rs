@@ -53,15 +53,21 @@ impl Stream {
 
     /// Writes the bytes and removes them as they are written; ready when none is left.
     pub(super) fn poll_deliver(&mut self, cx: &mut Context<'_>, bytes: &mut Vec<u8>) -> Poll<io::Result<()>> {
-        while !bytes.is_empty() {
-            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, bytes))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        let mut delivered = 0;
+        let end = loop {
+            let Some(left) = bytes.get(delivered..).filter(|left| !left.is_empty()) else { break Poll::Ready(Ok(())) };
+            match Pin::new(&mut self.inner).poll_write(cx, left) {
+                Poll::Ready(Ok(0)) => break Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(written)) => delivered += written,
+                Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
+                Poll::Pending => break Poll::Pending,
             }
-            self.is_unflushed = true;
-            self.written += written as u64;
-            drop(bytes.drain(..written));
-        }
+        };
+        self.is_unflushed |= delivered > 0;
+        self.written += delivered as u64;
+        // What is left is moved once, however often was written.
+        drop(bytes.drain(..delivered));
+        ready!(end)?;
         if bytes.capacity() > KEPT {
             *bytes = Vec::new();
         }
