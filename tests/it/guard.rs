@@ -16,6 +16,7 @@ mod renewing;
 mod server_faults;
 mod transactions;
 mod transparent;
+mod unread;
 
 use redis::cmd;
 

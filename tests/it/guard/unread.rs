@@ -1,0 +1,112 @@
+//! Clients that send without reading what they get, as pipelines of libraries do, and values that no lock has.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use redis::{Commands, cmd};
+
+use super::server_secs;
+use crate::guard_process::GuardProcess;
+use crate::patience::PATIENCE;
+use crate::server::Server;
+
+const MODES: [&str; 2] = ["observe", "protect"];
+
+fn guarding(server: &Server, mode: &str) -> GuardProcess {
+    GuardProcess::start(&server.url(), &[("lock:*".to_owned(), "php-getset")], &["--mode", mode])
+}
+
+/// More than the buffers of two connections hold.
+fn huge() -> String {
+    "x".repeat(24 << 20)
+}
+
+/// A command as it is sent.
+fn packed(words: &[&str]) -> Vec<u8> {
+    redis::Cmd::new().arg(words).get_packed_command()
+}
+
+/// One client would otherwise keep all others from their lock for as long as it does not read.
+#[test]
+fn a_client_that_does_not_read_keeps_no_other_from_an_observed_key() {
+    let server = Server::start();
+    let guard = guarding(&server, "observe");
+    let mut direct = server.connect();
+    direct.set::<_, _, ()>("lock:huge", huge()).unwrap();
+    direct.set::<_, _, ()>("lock:small", "x".repeat(8 << 10)).unwrap();
+    for (key, times) in [("lock:huge", 1), ("lock:small", 3_000)] {
+        let (mut silent, mut other) = (guard.stream(), guard.connect());
+        other.exists::<_, bool>("lock:free").unwrap();
+        silent.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+        // It may not be able to send all of it.
+        let _ = silent.write_all(&packed(&["GET", key]).repeat(times));
+        let mut byte = [0];
+        silent.read_exact(&mut byte).unwrap();
+        crate::patience::pause(Duration::from_millis(200));
+        let answered = thread::spawn(move || {
+            let exists = other.exists::<_, bool>(key);
+            (exists, other.set_nx::<_, _, bool>(key, "1"))
+        });
+        crate::patience::until("the other client is answered", || answered.is_finished().then_some(()));
+        assert_eq!(answered.join().unwrap(), (Ok(true), Ok(false)), "{key}");
+        drop(silent);
+    }
+}
+
+/// A server reads on whatever its client does with the replies.
+#[test]
+fn a_pipeline_may_be_sent_whole_before_its_replies_are_read() {
+    let server = Server::start();
+    server.connect().set::<_, _, ()>("big", "x".repeat(1 << 20)).unwrap();
+    let stamp = (server_secs(&mut server.connect()) + 60).to_string();
+    for mode in MODES {
+        let guard = guarding(&server, mode);
+        let value = "y".repeat(50_000);
+        let mut pipeline = packed(&["GET", "big"]).repeat(40);
+        pipeline.extend(packed(&["SETNX", "lock:p", &stamp]));
+        pipeline.extend(packed(&["SET", "other", &value]).repeat(400));
+        pipeline.extend(packed(&["DEL", "lock:p"]));
+        let mut stream = guard.stream();
+        for wait in [TcpStream::set_write_timeout, TcpStream::set_read_timeout] {
+            wait(&stream, Some(PATIENCE)).unwrap();
+        }
+        stream.write_all(&pipeline).unwrap_or_else(|error| panic!("{mode}: it cannot send: {error}"));
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut replies = Vec::new();
+        stream.read_to_end(&mut replies).unwrap_or_else(|error| panic!("{mode}: it cannot read: {error}"));
+        let reads = 40 * ((1 << 20) + "$1048576\r\n\r\n".len());
+        let last = [":1\r\n", &"+OK\r\n".repeat(400), ":1\r\n"].concat();
+        assert!(replies.len() == reads + last.len() && replies.ends_with(last.as_bytes()), "{mode}: {}", replies.len());
+    }
+}
+
+#[test]
+fn a_value_that_is_no_locks_ends_no_connection() {
+    let server = Server::start();
+    let foreign = "x".repeat(70_000);
+    let stamp = server_secs(&mut server.connect()) + 60;
+    for mode in ["protect", "bridge"] {
+        let guard = guarding(&server, mode);
+        let [mut client, mut direct] = [guard.connect(), server.connect()];
+        direct.set::<_, _, ()>("lock:foreign", &foreign).unwrap();
+        assert_eq!(client.set_nx("lock:foreign", stamp), Ok(false), "{mode}");
+        assert_eq!(direct.get("lock:foreign"), Ok(foreign.clone()), "{mode}: it is as it was");
+        assert_eq!(client.set_nx("lock:own", stamp), Ok(true), "{mode}");
+        direct.set::<_, _, ()>("lock:own", &foreign).unwrap();
+        assert_eq!(client.get("lock:own"), Ok(foreign.clone()), "{mode}: its lock is lost");
+        let long: String = cmd("EVAL")
+            .arg("return ARGV[2]")
+            .arg(1)
+            .arg("lock:own")
+            .arg(stamp)
+            .arg(&foreign[1..])
+            .query(&mut client)
+            .unwrap();
+        assert_eq!(long.len(), foreign.len() - 1, "{mode}");
+        assert_eq!(client.del("lock:own"), Ok(0), "{mode}");
+        assert_eq!(direct.get("lock:own"), Ok(foreign.clone()), "{mode}: it is as it was");
+        direct.del::<_, ()>(&["lock:foreign", "lock:own", "{lock:own}:token"][..]).unwrap();
+    }
+}
