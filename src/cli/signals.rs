@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::thread::Builder;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::{SIGCHLD, SIGHUP};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Cause;
@@ -35,8 +35,8 @@ pub(super) enum Caught {
 pub(super) struct StopRequest {
     /// The signal's number.
     pub(super) signal: i32,
-    /// Whether it comes from the terminal, as Ctrl-C does: then the whole foreground group has got it, children too.
-    pub(super) from_terminal: bool,
+    /// Whether the terminal has sent it to the whole foreground group, children too, as it does with Ctrl-C.
+    pub(super) reached_group: bool,
 }
 
 impl StopRequest {
@@ -71,11 +71,19 @@ pub(super) fn listen(mut tell: impl FnMut(Caught) + Send + 'static) -> Result<()
         for origin in &mut signals {
             tell(match origin.signal {
                 SIGCHLD => Caught::ChildChanged,
-                signal => Caught::Stop(StopRequest { signal, from_terminal: origin.cause == Cause::Kernel }),
+                signal => {
+                    let reached_group = origin.cause == Cause::Kernel && !(signal == SIGHUP && leads_session());
+                    Caught::Stop(StopRequest { signal, reached_group })
+                }
             });
         }
     };
     Builder::new().name("lockshift-signals".into()).spawn(receive).map(drop).map_err(failed)
+}
+
+/// Whether this process leads its session: a terminal that is closed tells so to it alone.
+fn leads_session() -> bool {
+    rustix::process::getsid(None).is_ok_and(|leader| leader == rustix::process::getpid())
 }
 
 /// Starts a process, which receives the signals that this one did when it began.

@@ -228,7 +228,7 @@ impl<'a> Running<'a> {
     }
 
     fn pass_on(&mut self, request: StopRequest) {
-        if !(request.from_terminal && self.shares_group) {
+        if !(request.reached_group && self.shares_group) {
             self.channel.send(&SupervisorOrder::Signal(request.signal));
         }
     }

@@ -3,44 +3,25 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::{Scene, value};
+use super::{Scene, UNTIL_GO, value};
 use crate::cli::command::{appears, default_signals};
 use crate::patience::until;
 
 /// An interactive shell on a terminal of its own.
 struct Terminal {
-    shell: std::process::Child,
+    shell: Child,
     keys: File,
     screen: Arc<Mutex<String>>,
 }
 
 impl Terminal {
     fn open(scene: &Scene) -> Self {
-        default_signals();
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&terminal).unwrap();
-        unlockpt(&terminal).unwrap();
-        let name = ptsname(&terminal, Vec::new()).unwrap();
-        let side = File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
-        let end = || Stdio::from(side.try_clone().unwrap());
-        // `--ctty` makes it the controlling terminal of a new session.
-        let shell = Command::new("setsid")
-            .args(["--ctty", "--wait", "bash", "--norc", "--noprofile", "-i"])
-            .current_dir(scene.notes.path())
-            .env("REDIS_URL", scene.server.url())
-            .env("LOCKSHIFT", env!("CARGO_BIN_EXE_lockshift"))
-            .env("PS1", "> ")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
-        let keys = File::from(terminal);
+        let (shell, keys) = lead_session(scene, &["bash", "--norc", "--noprofile", "-i"]);
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut output, shown) = (keys.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || {
@@ -59,6 +40,32 @@ impl Terminal {
     fn shows(&self, text: &str) {
         until(format_args!("the terminal shows {text:?}"), || self.screen.lock().unwrap().contains(text).then_some(()));
     }
+}
+
+/// A program that leads the session of a new terminal, and our end of the terminal.
+fn lead_session(scene: &Scene, words: &[&str]) -> (Child, File) {
+    default_signals();
+    // A program that inherited our end would keep the terminal open.
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let theirs = File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
+    let end = || Stdio::from(theirs.try_clone().unwrap());
+    // `--ctty` makes it the controlling terminal of a new session.
+    let leader = Command::new("setsid")
+        .args(["--ctty", "--wait"])
+        .args(words)
+        .current_dir(scene.notes.path())
+        .env("REDIS_URL", scene.server.url())
+        .env("LOCKSHIFT", env!("CARGO_BIN_EXE_lockshift"))
+        .env("PS1", "> ")
+        .stdin(end())
+        .stdout(end())
+        .stderr(end())
+        .spawn()
+        .unwrap();
+    (leader, File::from(ours))
 }
 
 impl Drop for Terminal {
@@ -121,4 +128,18 @@ fn a_pager_behind_it_has_the_terminal() {
     terminal.shows("out\r\n");
     terminal.press("q\n");
     terminal.shows("key q\r\n");
+}
+
+/// The system tells the end of a terminal to the leader of the session alone.
+#[test]
+fn the_end_of_a_terminal_is_passed_on_by_the_leader_of_its_session() {
+    let scene = Scene::new();
+    let lockshift = env!("CARGO_BIN_EXE_lockshift");
+    let script = format!("trap 'touch hung-up; exit 9' HUP; touch started; {UNTIL_GO}");
+    let (mut leader, terminal) = lead_session(&scene, &[lockshift, "run", "stock", "--", "sh", "-c", &script]);
+    appears(&scene.note("started"));
+    drop(terminal);
+    appears(&scene.note("hung-up"));
+    assert_eq!(until("the leader ends", || leader.try_wait().unwrap()).code(), Some(9));
+    assert_eq!(value(&mut scene.connect()), None);
 }
