@@ -191,7 +191,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   124    CMD ran for longer than --max-runtime
   126    CMD cannot be run
   127    CMD cannot be found
-  128+N  signal N came before the lock was acquired
+  128+N  signal N came before CMD was started
 
 \x1b[1;4mWhat is guaranteed, and what is not:\x1b[0m
   The lock is released only when CMD and all processes that it started have ended. If lockshift is

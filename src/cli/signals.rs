@@ -42,8 +42,13 @@ pub(super) struct StopRequest {
 impl StopRequest {
     /// The exit status of a process that ends because of it.
     pub(super) fn exit(self) -> Exit {
-        Exit::Of(u8::try_from(128 + self.signal).unwrap_or(u8::MAX))
+        exit_of(self.signal)
     }
+}
+
+/// The exit status of a process that ends because of this signal.
+pub(super) fn exit_of(signal: i32) -> Exit {
+    Exit::Of(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
 /// The signals that were blocked when this process began.

@@ -59,8 +59,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let mut deadline = if start.outlives_lock { Deadline::unbounded(start.grace) } else { Deadline::new(start.grace) };
     // Nothing is started before it is known for how long it may run.
-    if !start.outlives_lock && !until_lease_is_known(&mut deadline, &events, &mut channel) {
-        return Ok(Exit::Unusable);
+    if !start.outlives_lock {
+        match until_lease_is_known(&mut deadline, &events, &mut channel) {
+            BeforeStart::LeaseKnown => {}
+            BeforeStart::Forestalled { signal } => {
+                channel.send(&SupervisorNote::Forestalled { signal });
+                return Ok(Exit::Yes);
+            }
+            BeforeStart::Abandoned => return Ok(Exit::Unusable),
+        }
     }
     let job = match Job::start(&args.command, stdin, start.group) {
         Ok(job) => job,
@@ -74,22 +81,35 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Yes)
 }
 
-/// Asks for how long the lock is held; `false` if no answer comes any more, or the answer is a request to end.
-fn until_lease_is_known(deadline: &mut Deadline, events: &SupervisorEvents, channel: &mut SupervisorChannel) -> bool {
+/// What comes before the command is started.
+enum BeforeStart {
+    /// For how long the lock is held: it may run.
+    LeaseKnown,
+    /// A signal, or the order to end: it is not to run.
+    Forestalled { signal: Option<i32> },
+    /// The end of `run`.
+    Abandoned,
+}
+
+/// Asks for how long the lock is held.
+fn until_lease_is_known(
+    deadline: &mut Deadline,
+    events: &SupervisorEvents,
+    channel: &mut SupervisorChannel,
+) -> BeforeStart {
     deadline.note_asked(host::mono());
     channel.send(&SupervisorNote::Ask);
     loop {
         match events.next(None) {
             Some(SupervisorEvent::Order(SupervisorOrder::Lease { left })) => {
                 deadline.note_left(left);
-                return true;
+                return BeforeStart::LeaseKnown;
             }
-            Some(
-                SupervisorEvent::Order(SupervisorOrder::Signal(_) | SupervisorOrder::End) | SupervisorEvent::Abandoned,
-            )
-            | None => {
-                return false;
+            Some(SupervisorEvent::Order(SupervisorOrder::Signal(signal))) => {
+                return BeforeStart::Forestalled { signal: Some(signal) };
             }
+            Some(SupervisorEvent::Order(SupervisorOrder::End)) => return BeforeStart::Forestalled { signal: None },
+            Some(SupervisorEvent::Abandoned) | None => return BeforeStart::Abandoned,
             Some(SupervisorEvent::Order(SupervisorOrder::Start(_)) | SupervisorEvent::ChildChanged) => {}
         }
     }

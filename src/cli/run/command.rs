@@ -44,13 +44,22 @@ pub(super) struct Limits {
     pub(super) max_runtime: Option<Duration>,
 }
 
+/// Why the command did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NotRun {
+    /// It could not be run: the exit status for that, and the reason.
+    Failed { status: u8, reason: String },
+    /// It was not started any more: this signal came before, or its time had passed.
+    Forestalled { signal: Option<i32> },
+}
+
 /// How the command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandOutcome {
     /// Its exit status, or 128 and a signal; `None` if it did not run, or its end is unknown.
     pub(super) status: Option<u8>,
-    /// Why it could not be run: the exit status for that, and the reason.
-    pub(super) not_run: Option<(u8, String)>,
+    /// Why it did not run.
+    pub(super) not_run: Option<NotRun>,
     /// How the lock was lost before it ended.
     pub(super) lost: Option<Loss>,
     /// It was asked to end because the lease was about to.
@@ -89,6 +98,8 @@ pub(super) struct Running<'a> {
     before: HashSet<Pid>,
     /// It is in our own process group, which gets the terminal's signals as a whole.
     shares_group: bool,
+    /// It runs, and gets what its group gets.
+    has_started: bool,
     outcome: CommandOutcome,
 }
 
@@ -131,6 +142,7 @@ impl<'a> Running<'a> {
             channel,
             before,
             shares_group,
+            has_started: false,
             outcome: CommandOutcome::default(),
         })
     }
@@ -147,7 +159,7 @@ impl<'a> Running<'a> {
                 }
                 Some(RunEvent::Lost(loss)) => self.note_loss(loss),
                 Some(RunEvent::Supervisor(Some(note))) => {
-                    reported |= matches!(note, SupervisorNote::Ended { .. } | SupervisorNote::NotRun { .. });
+                    reported |= is_last(&note);
                     self.note(note);
                 }
                 Some(RunEvent::Supervisor(None)) => break,
@@ -192,8 +204,9 @@ impl<'a> Running<'a> {
                     Some(_) => self.channel.send(&SupervisorOrder::End),
                 }
             }
-            SupervisorNote::Started => {}
-            SupervisorNote::NotRun { status, reason } => self.outcome.not_run = Some((status, reason)),
+            SupervisorNote::Started => self.has_started = true,
+            SupervisorNote::NotRun { status, reason } => self.outcome.not_run = Some(NotRun::Failed { status, reason }),
+            SupervisorNote::Forestalled { signal } => self.outcome.not_run = Some(NotRun::Forestalled { signal }),
             SupervisorNote::Ending => {
                 self.outcome.ended_early = true;
                 if self.outcome.lost.is_none() {
@@ -228,8 +241,16 @@ impl<'a> Running<'a> {
     }
 
     fn pass_on(&mut self, request: StopRequest) {
-        if !(request.reached_group && self.shares_group) {
+        if !(request.reached_group && self.shares_group && self.has_started) {
             self.channel.send(&SupervisorOrder::Signal(request.signal));
         }
+    }
+}
+
+/// Whether the supervisor has nothing to report after this.
+fn is_last(note: &SupervisorNote) -> bool {
+    match note {
+        SupervisorNote::Ended { .. } | SupervisorNote::NotRun { .. } | SupervisorNote::Forestalled { .. } => true,
+        SupervisorNote::Ask | SupervisorNote::Started | SupervisorNote::Ending => false,
     }
 }

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::io;
 
-use super::command::{CommandOutcome, Limits, Running};
+use super::command::{CommandOutcome, Limits, NotRun, Running};
 use super::events::RunEvents;
 use crate::cli::exit::{Exit, Failure, Verbosity};
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
-use crate::cli::{failure, os_error};
+use crate::cli::{failure, os_error, signals};
 use crate::driver::blocking::Guard;
 use crate::driver::{Answer, Renewal, host};
 use crate::lock::{Extended, Locker, Released};
@@ -38,10 +38,9 @@ impl Holding<'_> {
         self.renew(&mut guard, locker).map_err(|error| failure::of_lock(self.server, &error))?;
         let began = host::mono();
         let outcome = self.run(&guard, events);
-        if let Ok(outcome) = &outcome
-            && outcome.not_run.is_none()
-        {
-            ran.ran_ms = Some(whole_millis(host::mono().saturating_since(began)));
+        if let Ok(outcome) = &outcome {
+            let has_run = outcome.not_run.is_none();
+            ran.ran_ms = has_run.then(|| whole_millis(host::mono().saturating_since(began)));
             (ran.status, ran.ended_early) = (outcome.status, outcome.ended_early);
             ran.timed_out = outcome.timed_out;
         }
@@ -59,16 +58,17 @@ impl Holding<'_> {
 
     fn exit(&self, outcome: CommandOutcome, ran: &Ran) -> Result<Exit, Failure> {
         match (outcome.not_run, outcome.status) {
-            (Some((status, reason)), _) => {
+            (Some(NotRun::Failed { status, reason }), _) => {
                 let program = self.command.first().map(|word| word.display());
                 let program = program.map_or_else(String::new, |program| program.to_string());
                 Err(Failure::new(Exit::Of(status), format_args!("cannot run `{program}`: {reason}")))
             }
-            (None, _) if ran.lost || ran.ended_early => Ok(Exit::Lost),
-            (None, _) if ran.timed_out => Ok(Exit::Of(TIMED_OUT)),
-            (None, Some(status)) => Ok(Exit::Of(status)),
+            (_, _) if ran.lost || ran.ended_early => Ok(Exit::Lost),
+            (_, _) if ran.timed_out => Ok(Exit::Of(TIMED_OUT)),
+            (Some(NotRun::Forestalled { signal: Some(signal) }), _) => Ok(signals::exit_of(signal)),
+            (_, Some(status)) => Ok(Exit::Of(status)),
             // Killed with its supervisor.
-            (None, None) => Ok(Exit::Unusable),
+            (_, None) => Ok(Exit::Unusable),
         }
     }
 

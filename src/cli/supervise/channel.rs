@@ -60,6 +60,8 @@ pub(crate) enum SupervisorNote {
     Started,
     /// The command could not be run.
     NotRun { status: u8, reason: String },
+    /// The command was not started: before that came this signal, or the order to end it.
+    Forestalled { signal: Option<i32> },
     /// The lease is about to end: the command was asked to end.
     Ending,
     /// The command has ended; so many processes that it started have not.

@@ -116,6 +116,16 @@ fn a_command_may_run_for_a_limited_time() {
 }
 
 #[test]
+fn a_command_without_any_time_is_not_run() {
+    let scene = Scene::new();
+    let ended = scene.start(&["--max-runtime", "0s", "--json"], "touch never").done();
+    let note = ended.note();
+    assert_eq!((ended.code, note["timed_out"].as_bool()), (Some(124), Some(true)), "{ended:?}");
+    assert!(!ended.stderr.contains("was killed"), "{ended:?}");
+    assert_eq!((note["released"].as_str(), value(&mut scene.connect())), (Some("freed"), None), "{ended:?}");
+}
+
+#[test]
 fn each_way_to_wait_comes_to_its_turn() {
     for (policy, protocol) in [("backoff", "token"), ("notified", "token,announce=publish"), ("fair", "fair")] {
         let scene = Scene::new();

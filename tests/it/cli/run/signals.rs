@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::{Scene, UNTIL_GO, value};
 use crate::cli::command::{Running, appears};
-use crate::patience::{pause, until};
+use crate::patience::{PATIENCE, now, pause, until};
 
 #[test]
 fn signals_are_passed_on() {
@@ -61,6 +61,31 @@ fn a_signal_takes_no_reply_away() {
     assert_eq!(first.done().code, Some(0), "the reply to a release");
     assert_eq!(value(&mut connection), None);
     assert!(!scene.note("never").exists());
+}
+
+/// Whether it comes before the command is started or after, nothing but the signal has ended it.
+#[test]
+fn a_signal_right_after_acquiring_ends_it_as_any_other() {
+    let scene = Scene::new();
+    let mut connection = scene.connect();
+    for delay in (0..24).map(Duration::from_millis) {
+        let running = scene.start(&[], "exec sleep 60");
+        let acquired = || value(&mut connection).is_some();
+        until_at_once("it has the lock", acquired);
+        pause(delay);
+        running.signal(Signal::TERM);
+        let ended = running.done();
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(128 + 15), ""), "after {delay:?}");
+        assert_eq!(value(&mut connection), None, "after {delay:?}");
+    }
+}
+
+/// Waits without a pause between two looks.
+fn until_at_once(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain: {what}");
+    }
 }
 
 /// Interrupts what this starts while the server keeps it waiting for the reply to a command that writes.
