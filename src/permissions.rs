@@ -68,9 +68,9 @@ impl Permissions {
     /// As ACL SETUSER takes them, without the name of the user: `resetkeys ~lock:* resetchannels -@all +set`.
     pub fn rule(&self) -> String {
         let mut words = vec!["resetkeys".to_owned()];
-        words.extend(self.keys.iter().map(|key| format!("~{key}")));
+        words.extend(patterns('~', &self.keys));
         words.push("resetchannels".to_owned());
-        words.extend(self.channels.iter().map(|channel| format!("&{channel}")));
+        words.extend(patterns('&', &self.channels));
         words.push("-@all".to_owned());
         words.extend(self.commands.iter().map(|command| format!("+{command}")));
         words.join(" ")
@@ -139,6 +139,16 @@ impl Permissions {
         let commands = if one.sharded { ["ssubscribe", "sunsubscribe"] } else { ["subscribe", "unsubscribe"] };
         self.commands.extend(commands.map(str::to_owned));
     }
+}
+
+/// Patterns as the words of a rule. A server takes none behind the one that covers everything, and no white space.
+fn patterns(sign: char, patterns: &BTreeSet<String>) -> Vec<String> {
+    const EVERYTHING: &str = "*";
+    if patterns.contains(EVERYTHING) {
+        return vec![format!("{sign}{EVERYTHING}")];
+    }
+    let is_refused = |letter: char| letter.is_ascii_whitespace() || matches!(letter, '\x0b' | '\0');
+    patterns.iter().map(|pattern| format!("{sign}{}", pattern.replace(is_refused, "?"))).collect()
 }
 
 /// A name of two owners, as a pattern: what differs between them is any text.

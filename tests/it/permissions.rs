@@ -71,6 +71,26 @@ fn every_protocol_runs_with_exactly_its_permissions() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_server_takes_every_rule_that_is_printed() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    let protocols: Vec<_> = protocols::every(&Key::from(""), lease()).into_iter().map(|(name, _)| name).collect();
+    let commands: Vec<_> = ObservingCommand::ALL.iter().flat_map(|command| ["--command", command.name()]).collect();
+    let words: Vec<&str> = protocols.iter().map(String::as_str).chain(commands).collect();
+    let mut wrong = Vec::new();
+    for key in [&[][..], &["--key", "jobs:*"], &["--key", "*"], &["--key", "two words:*"]] {
+        let printed = done(lockshift(), [&["protocols", "--acl"], words.as_slice(), key].concat()).stdout;
+        assert_eq!(printed.lines().count(), protocols.len() + ObservingCommand::ALL.len(), "{printed}");
+        for rule in printed.lines() {
+            let mut set = cmd("ACL");
+            set.arg("SETUSER").arg("printed").arg("reset").arg(rule.split(' ').collect::<Vec<_>>());
+            wrong.extend(set.exec(&mut connection).err().map(|error| format!("{key:?}: {rule}: {error}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Where one of them is missing, the life of a token lock breaks off.
 #[test]
 fn each_permission_of_a_lock_is_needed() {
