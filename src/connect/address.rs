@@ -26,6 +26,10 @@ pub(super) enum Named {
     Master { sentinels: Vec<Node>, service: String, template: Node },
 }
 
+/// Those of the `redis` crate, and ours.
+const SCHEMES: [&str; 9] =
+    ["redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "unix", "valkey", "valkeys", "valkey+unix"];
+
 const DEFAULT_SENTINEL_PORT: u16 = 26379;
 
 /// Reads one address.
@@ -36,11 +40,7 @@ pub(super) fn named(typed: &str) -> Result<Named, InvalidAddress> {
         }
     }
     let shown = without_secrets(typed);
-    let Some(url) = redis::parse_redis_url(typed) else {
-        return Err(InvalidAddress::new(format_args!(
-            "{shown} is not the address of a Redis: it begins with redis://, rediss://, redis+unix:// or redis+sentinel://"
-        )));
-    };
+    let Some(url) = redis::parse_redis_url(typed) else { return Err(malformed(typed)) };
     let of_cluster = url.query_pairs().any(|(name, value)| name == "cluster" && value == "true");
     let info = url.into_connection_info().map_err(|error| refused(typed, &error))?;
     let node = Node::new(info, shown);
@@ -93,14 +93,34 @@ fn refused(typed: &str, error: &RedisError) -> InvalidAddress {
     InvalidAddress::new(format_args!("{} is not the address of a Redis: {error}", without_secrets(typed)))
 }
 
-/// Splits what was typed into addresses: at every comma that a scheme follows. The others are between sentinels.
+/// Why this is no URL of a Redis.
+fn malformed(typed: &str) -> InvalidAddress {
+    if typed.trim().is_empty() {
+        return InvalidAddress::new("no address of a Redis is given");
+    }
+    let (scheme, rest) = typed.split_once("://").unwrap_or(("", typed));
+    let reason = if !is_known(scheme) {
+        "it begins with redis://, rediss://, redis+unix:// or redis+sentinel://"
+    } else if has_impossible_port(rest.rsplit('@').next().unwrap_or_default()) {
+        "its port is none from 0 to 65535"
+    } else {
+        "behind its scheme comes [user:password@]host[:port]; in a password write ? as %3F, / as %2F, # as %23 and @ as %40"
+    };
+    InvalidAddress::new(format_args!("{} is not the address of a Redis: {reason}", without_secrets(typed)))
+}
+
+fn is_known(scheme: &str) -> bool {
+    SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+}
+
+/// Splits what was typed into addresses: at every comma that a scheme follows. The others are between sentinels, or within
+/// passwords.
 pub(super) fn split(typed: &str) -> Vec<&str> {
     let mut addresses = Vec::new();
     let mut begin = 0;
     for (at, _) in typed.match_indices(',') {
         let rest = &typed[at + 1..];
-        let of_scheme = |letter: char| letter.is_ascii_alphanumeric() || letter == '+';
-        if rest.trim_start_matches(of_scheme).starts_with("://") {
+        if rest.split_once("://").is_some_and(|(scheme, _)| is_known(scheme)) {
             addresses.push(&typed[begin..at]);
             begin = at + 1;
         }
@@ -109,14 +129,57 @@ pub(super) fn split(typed: &str) -> Vec<&str> {
     addresses
 }
 
-/// An address without what is before the host or behind a question mark, where passwords are. It may be malformed.
+/// An address without what is before the host or behind a question mark, where passwords are. It may be malformed: what could
+/// be a part of a password is not shown.
 fn without_secrets(typed: &str) -> String {
-    let bare = typed.split('?').next().unwrap_or_default();
-    match (bare.split_once("://"), bare.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://***@{host}"),
-        (None, Some((_, host))) => format!("***@{host}"),
-        (_, None) => bare.to_owned(),
+    let of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    let (scheme, rest) = match typed.split_once("://") {
+        Some((scheme, rest)) if scheme.chars().all(of_scheme) => (format!("{scheme}://"), rest),
+        _ => (String::new(), typed),
+    };
+    let without_parameters = |text: &str| text.split(['?', '#']).next().unwrap_or_default().to_owned();
+    let bare = without_parameters(rest);
+    let is_path = scheme.ends_with("unix://") && rest.starts_with('/');
+    match rest.rsplit_once('@') {
+        _ if is_path => format!("{scheme}{bare}"),
+        // It is in the parameters, or the question mark is in the password.
+        Some((login, _)) if login.contains('?') => format!("{scheme}***"),
+        Some((_, host)) => format!("{scheme}***@{}", without_parameters(host)),
+        // Where the host was forgotten, there may be a login in its place.
+        None if !authority(&bare).split(',').all(is_plain_host) => format!("{scheme}***"),
+        None => format!("{scheme}{bare}"),
     }
+}
+
+/// Where the host and the port are, in what is behind the scheme and the login.
+fn authority(rest: &str) -> &str {
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// A host and what is behind its colon, if it has one.
+fn host_and_port(host: &str) -> (&str, Option<&str>) {
+    // An address of version 6 has colons, too.
+    let bracket = host.rfind(']').filter(|_| host.starts_with('['));
+    let name_ends = bracket.map_or(0, |bracket| bracket + 1);
+    match host[name_ends..].split_once(':') {
+        Some((rest, port)) => (&host[..name_ends + rest.len()], Some(port)),
+        None => (host, None),
+    }
+}
+
+fn is_number(port: &str) -> bool {
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether nothing in it can be a password.
+fn is_plain_host(host: &str) -> bool {
+    let (name, port) = host_and_port(host);
+    port.is_none_or(|port| !name.is_empty() && is_number(port))
+}
+
+fn has_impossible_port(rest: &str) -> bool {
+    let (_, port) = host_and_port(authority(rest));
+    port.is_some_and(|port| is_number(port) && port.parse::<u16>().is_err())
 }
 
 #[cfg(test)]
@@ -132,6 +195,12 @@ mod tests {
             ("redis+sentinel://:sesame@a,b/main?sentinel_password=x", "redis+sentinel://***@a,b/main"),
             ("sesame@redis.example", "***@redis.example"),
             ("http://:sesame@redis.example", "http://***@redis.example"),
+            ("redis://:sesame?x@redis.example/", "redis://***"),
+            ("redis://:sesame#x/y@redis.example/#z", "redis://***@redis.example/"),
+            ("redis+unix:///run/redis.sock?pass=se@same", "redis+unix:///run/redis.sock"),
+            ("redis://[::1]:6379/2", "redis://[::1]:6379/2"),
+            ("redis://:sesame", "redis://***"),
+            ("app:se://same@redis.example", "***@redis.example"),
         ];
         for (typed, shown) in table {
             assert_eq!(without_secrets(typed), shown, "{typed}");
@@ -140,11 +209,12 @@ mod tests {
 
     #[test]
     fn a_comma_separates_addresses_only_before_a_scheme() {
-        let table: [(&str, &[&str]); 4] = [
+        let table: [(&str, &[&str]); 5] = [
             ("redis://a", &["redis://a"]),
             ("redis://a,redis://b:1/0", &["redis://a", "redis://b:1/0"]),
             ("redis+sentinel://a,b:1,c/main/2", &["redis+sentinel://a,b:1,c/main/2"]),
             ("rediss://:a,b@c,redis+unix:///d", &["rediss://:a,b@c", "redis+unix:///d"]),
+            ("redis://:a,b://c@d", &["redis://:a,b://c@d"]),
         ];
         for (typed, addresses) in table {
             assert_eq!(split(typed), addresses, "{typed}");

@@ -3,6 +3,7 @@
 mod redirects;
 mod resending;
 mod resets;
+mod secrets;
 
 use std::time::Duration;
 
