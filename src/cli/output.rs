@@ -65,10 +65,22 @@ impl JsonListStream {
     }
 }
 
+/// Where standard error stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinePosition {
+    /// At the begin of a line.
+    Begin,
+    /// Perhaps within a line of another program: on a pipe or a terminal nobody can look.
+    Unknown,
+}
+
 /// Adds a line of JSON to standard error, where standard output belongs to another program.
-pub(super) fn note(report: &impl Serialize) {
+pub(super) fn note(report: &impl Serialize, position: LinePosition) {
     let json = serde_json::to_string(report).expect("every field of a report has a JSON form");
-    error_line(json);
+    match position {
+        LinePosition::Begin => error_line(json),
+        LinePosition::Unknown => error_line(format_args!("\n{json}")),
+    }
 }
 
 /// How many columns the terminal has; `None` without a terminal. One that does not know its size has as many as terminals

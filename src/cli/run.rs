@@ -13,12 +13,13 @@ use std::time::Duration;
 use super::exit::{Exit, Failure, Verbosity};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
+use super::output::{self, LinePosition};
 use super::run_carrier::RunCarrier;
 use super::server::ServerChoice;
 use super::server_options::ServerOptions;
 use super::supervise::channel::Grace;
 use super::waiting::WaitPolicy;
-use super::{failure, output, values};
+use super::{failure, values};
 use crate::connect;
 use crate::driver::blocking::{Lock, ReleaseListener};
 use crate::lock::Lease;
@@ -38,7 +39,7 @@ use typed::Typed;
 /// of the signal, if a signal ended it). The lock is renewed while CMD runs, where the protocol can do that. SIGINT,
 /// SIGTERM, SIGHUP and SIGQUIT are passed on to CMD and to the processes that it started. CMD finds the key in
 /// LOCKSHIFT_KEY and, if the protocol has one, the fencing token in LOCKSHIFT_FENCE. With --json the last line on standard
-/// error is one object that says how it went.
+/// error is one object that says how it went; if CMD ran, a line feed comes before it, in case CMD did not end its line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -100,7 +101,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         .run_under_lock(&key, &server, grace, &events, &mut ran)
         .unwrap_or_else(|failure| failure.tell_with(args.verbosity()));
     if global.json {
-        output::note(&ran);
+        let position = if ran.ran_ms.is_some() { LinePosition::Unknown } else { LinePosition::Begin };
+        output::note(&ran, position);
     }
     Ok(exit)
 }

@@ -231,6 +231,16 @@ fn it_says_in_json_how_it_went() {
 }
 
 #[test]
+fn the_last_line_is_json_whatever_the_command_writes_before_it() {
+    let scene = Scene::new();
+    for (words, before) in [("partial", "partial\n"), ("whole\\n", "whole\n\n"), ("", "\n")] {
+        let ended = scene.start(&["--json"], &format!("printf '{words}' >&2; exit 3")).done();
+        assert_eq!((ended.code, ended.note()["status"].as_u64()), (Some(3), Some(3)), "{ended:?}");
+        assert!(ended.stderr.starts_with(&format!("{before}{{")), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_name_becomes_the_key_that_the_program_makes_of_it() {
     let server = Server::start();
     let under = |protocol: &str, name: &str| {
