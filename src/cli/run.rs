@@ -14,7 +14,7 @@ use super::exit::{Exit, Failure, Verbosity};
 use super::global_options::GlobalOptions;
 use super::named::protocol;
 use super::output::{self, LinePosition};
-use super::run_carrier::RunCarrier;
+use super::run_carrier::{OnRefusal, RunCarrier};
 use super::server::ServerChoice;
 use super::server_options::ServerOptions;
 use super::supervise::channel::Grace;
@@ -143,7 +143,8 @@ impl Args {
         ran.protocol = choice.to_string();
         let locker = choice.locker(key.clone(), self.lease);
         let locker = Arc::new(Typed::new(locker, choice.protocol().key_type(), choice.servers()));
-        let wires = RunCarrier::to(server, self.lease)
+        let refusal = if self.wait.is_some() { OnRefusal::OpenLater } else { OnRefusal::Fail };
+        let wires = RunCarrier::to(server, self.lease, refusal)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
         let mut lock = Lock::new(wires, Arc::clone(&locker));
         if let (ServerChoice::One(server), true) = (server, self.wait_policy != WaitPolicy::Backoff) {

@@ -19,11 +19,29 @@ pub(super) enum RunCarrier {
     Several(Masters),
 }
 
+/// What to do where nothing listens at the address yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnRefusal {
+    /// It is an error.
+    Fail,
+    /// Each attempt to acquire tries to connect.
+    OpenLater,
+}
+
 impl RunCarrier {
     /// To this server, for a lock of this lease.
-    pub(super) fn to(server: &ServerChoice, lease: Lease) -> RedisResult<Self> {
+    pub(super) fn to(server: &ServerChoice, lease: Lease, refusal: OnRefusal) -> RedisResult<Self> {
         match server {
-            ServerChoice::One(server) => Ok(Self::One(Box::new(impatient(server, lease).connect()?))),
+            ServerChoice::One(server) => {
+                let server = impatient(server, lease);
+                let connection = match server.connect() {
+                    Err(error) if error.is_connection_refusal() && refusal == OnRefusal::OpenLater => {
+                        Connection::to(&server)
+                    }
+                    connected => connected?,
+                };
+                Ok(Self::One(Box::new(connection)))
+            }
             ServerChoice::Masters(servers) => {
                 let clients = servers.iter().map(connect::Server::client).collect::<RedisResult<Vec<Client>>>()?;
                 Ok(Self::Several(Masters::new(clients, patience(lease))))

@@ -9,11 +9,13 @@ mod terminal;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use redis::{Connection, cmd};
 use tempfile::TempDir;
 
 use super::command::{Running, appears, done, lockshift_at};
+use crate::patience::pause;
 use crate::server::Server;
 
 /// A server, and a directory in which a command under the lock and a test can leave each other notes.
@@ -149,6 +151,20 @@ fn a_waiter_runs_next() {
     let second = second.done();
     assert_eq!(second.code, Some(0), "{second:?}");
     assert_eq!(second.note()["acquired"], true);
+}
+
+#[test]
+fn a_waiter_waits_for_a_server_too() {
+    let mut scene = Scene::new();
+    scene.server.kill();
+    let refused = scene.start(&["--wait", "200ms"], "touch never").done();
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("no server answers"), "{refused:?}");
+    let waiting = scene.start(&["--wait", "1m"], "exit 7");
+    pause(Duration::from_millis(300));
+    scene.server.restart();
+    assert_eq!(waiting.done().code, Some(7));
+    assert!(!scene.note("never").exists());
 }
 
 #[test]
