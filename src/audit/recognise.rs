@@ -204,8 +204,28 @@ impl Recogniser<'_> {
                 OperationProgress::Ended(_, next, pairs) => self.attempts(next, pairs),
             })
         };
+        if let Some(next) = self.keeps(hold, from, &pairs) {
+            return extended().or_else(|| self.holds(held, next, pairs.clone()));
+        }
         // What begins like both is a release rather than an extension.
         released().or_else(extended).or_else(refreshed)
+    }
+
+    /// The exchange behind an unknown script of a holder that begins with this one and has not released the lock by now: it
+    /// reads the holder's own value and deletes nothing. It extends the lock, or only looks, or is about to delete.
+    fn keeps(&self, hold: &Hold, from: usize, pairs: &Correspondence) -> Option<usize> {
+        let first = self.exchanges.get(from).filter(|first| first.is(CommandName::Get))?;
+        let reads_own = matches!(pairs.reply(&first.reply), Reply::Bulk(value) if value == hold.value);
+        let script = first.within.filter(|_| reads_own)?;
+        let calls = self.exchanges[from..].iter().take_while(|call| call.within == Some(script));
+        let mut next = from;
+        for call in calls {
+            if call.is(CommandName::Del) || Command::is(&call.command, "UNLINK") {
+                return None;
+            }
+            next += 1;
+        }
+        Some(next)
     }
 
     /// An operation of a holder that begins with this exchange.
