@@ -69,3 +69,43 @@ fn a_client_that_releases_its_own_stamp_alone_is_known_after_an_extension() {
     assert!(names.iter().any(|name| name == "mr-lock-redis"), "{names:?}");
     assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
+
+/// As redis-py 8.1 extends: by a script that no protocol of this project has, and long before the lease ends.
+#[test]
+fn an_early_extension_by_an_unknown_script_ends_no_hold() {
+    let found = audit(
+        r#"1700000000.000000 [0 10.0.0.1:1] "SET" "lock" "abc32ceeeb6911f198cc02fc00000001" "NX" "PX" "300"
+1700000000.000300 [0 10.0.0.1:1] "EVALSHA" "a4e8783852e6b949f9ef3a97212805108459a890" "1" "lock" "abc32ceeeb6911f198cc02fc00000001" "100" "0"
+1700000000.000310 [0 lua] "get" "lock"
+1700000000.000320 [0 lua] "pttl" "lock"
+1700000000.000330 [0 lua] "pexpire" "lock" "399"
+1700000000.600000 [0 10.0.0.2:1] "SET" "lock" "ac1f3a34eb6911f198cc02fc00000001" "NX" "PX" "2000"
+1700000000.700000 [0 10.0.0.1:1] "EVALSHA" "c3f8721cbb97f72bc19e972846bd7aaf91901658" "1" "lock" "abc32ceeeb6911f198cc02fc00000001"
+1700000000.700010 [0 lua] "get" "lock"
+1700000000.800000 [0 10.0.0.2:1] "EVALSHA" "c3f8721cbb97f72bc19e972846bd7aaf91901658" "1" "lock" "ac1f3a34eb6911f198cc02fc00000001"
+1700000000.800010 [0 lua] "get" "lock"
+1700000000.800020 [0 lua] "del" "lock"
+"#,
+    );
+    let statistics = &found.locks[0].statistics;
+    assert_eq!((statistics.acquisitions, statistics.releases), (2, 2), "{statistics:#?}");
+    // What the key held before the trace began is not known.
+    assert_eq!(races(&found), [(Some(RaceId::Overrun), Certainty::Possible)], "{:?}", found.findings);
+}
+
+#[test]
+fn a_script_that_only_looks_at_the_own_lock_releases_nothing() {
+    let found = audit(
+        r#"1700000000.000000 [0 10.0.0.1:1] "SET" "lock" "abc32ceeeb6911f198cc02fc00000001" "NX" "PX" "9000"
+1700000001.000000 [0 10.0.0.1:1] "EVAL" "return redis.call('get', KEYS[1]) == ARGV[1]" "1" "lock" "abc32ceeeb6911f198cc02fc00000001"
+1700000001.000010 [0 lua] "get" "lock"
+1700000002.000000 [0 10.0.0.1:1] "EVALSHA" "c3f8721cbb97f72bc19e972846bd7aaf91901658" "1" "lock" "abc32ceeeb6911f198cc02fc00000001"
+1700000002.000010 [0 lua] "get" "lock"
+1700000002.000020 [0 lua] "del" "lock"
+"#,
+    );
+    let statistics = &found.locks[0].statistics;
+    assert_eq!((statistics.acquisitions, statistics.releases, statistics.multiplexed), (1, 1, 0), "{statistics:#?}");
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+    assert!(statistics.held.quantile(0.5) > Some(std::time::Duration::from_millis(1_800)), "{statistics:#?}");
+}
