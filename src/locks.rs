@@ -26,6 +26,7 @@
 //! | an error that may pass by itself | another attempt, until the deadline |
 //! | a lost reply | disclaimed by the protocol where it can, then another attempt, until the deadline |
 //! | a lock that was lost | an error from `with`, a flag and an event on [`Held`], and an event before, with a margin |
+//! | a key of another type | not acquired, and left as it is; see [`Locks::legacy`] |
 //! | replicas | not waited for; see [`Locks::replicated`] |
 //! | a dropped guard | released, and a failure logged |
 

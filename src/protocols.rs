@@ -23,6 +23,7 @@ mod modern;
 mod protocol;
 mod setting;
 mod spec;
+mod typed;
 mod unsuitable;
 
 pub(crate) use bridge::stamp_forms as bridge_stamp_forms;

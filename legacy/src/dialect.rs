@@ -101,6 +101,23 @@ impl Dialect {
         }
     }
 
+    /// Whether its client acquires on a key of another type: the error reply to its look is no value to it, no value is an expired
+    /// lock, and nothing that it sends then shows the error.
+    pub fn mistakes_types(&self) -> bool {
+        let finds_none = self.look.is_some_and(|look| look.missing == Missing::Expired);
+        let wins = match self.takeover {
+            Takeover::Never | Takeover::Raises => false,
+            Takeover::Getset(verdict) => matches!(verdict.old_nil, OldNil::Wins | OldNil::WinsIfAlsoRead),
+            Takeover::WatchedSet
+            | Takeover::DelThenSetnx
+            | Takeover::Set
+            | Takeover::SetPx
+            | Takeover::Setex
+            | Takeover::WithoutWriting => true,
+        };
+        self.on_error == OnError::False && finds_none && wins
+    }
+
     /// Whether it sends WATCH, and so needs a connection of its own.
     pub fn needs_own_connection(&self) -> bool {
         self.keys == Keys::OwnerAndExpiry

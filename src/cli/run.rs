@@ -4,7 +4,6 @@ mod acquiring;
 mod command;
 mod events;
 mod holding;
-mod typed;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -31,7 +30,6 @@ use acquiring::{AcquireEnd, RunAcquisition};
 use command::{Limits, OnLost};
 use events::RunEvents;
 use holding::Holding;
-use typed::Typed;
 
 /// Hold a lock while a command runs
 ///
@@ -141,8 +139,7 @@ impl Args {
         };
         let choice = self.wait_policy.suited(&choice);
         ran.protocol = choice.to_string();
-        let locker = choice.locker(key.clone(), self.lease);
-        let locker = Arc::new(Typed::new(locker, choice.protocol().key_type(), choice.servers()));
+        let locker = choice.typed_locker(key.clone(), self.lease);
         let refusal = if self.wait.is_some() { OnRefusal::OpenLater } else { OnRefusal::Fail };
         let wires = RunCarrier::to(server, self.lease, refusal)
             .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;

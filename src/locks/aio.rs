@@ -96,7 +96,8 @@ impl Locks {
         Self { replication: Some(replication), ..self }
     }
 
-    /// A lock that speaks this protocol.
+    /// A lock that speaks this protocol, exactly: where its client takes a key of another type for an expired lock, so does
+    /// this one. [`legacy`](Self::legacy) and [`protocol`](Self::protocol) protect against that.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
         let server = self.shared.server.clone().for_lease(locker.lease().length());
         let server = with_time_to_replicate(server, self.replication);

@@ -78,7 +78,8 @@ impl Locks {
         Self { replication: Some(replication), ..self }
     }
 
-    /// A lock that speaks this protocol.
+    /// A lock that speaks this protocol, exactly: where its client takes a key of another type for an expired lock, so does
+    /// this one. [`legacy`](Self::legacy) and [`protocol`](Self::protocol) protect against that.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
         let pool = self.pool(locker.lease().length());
         let carrier = PooledCarrier::new(&pool, locker.needs_own_connection() || self.replication.is_some());

@@ -27,7 +27,7 @@ pub(super) fn protocol(name: &str, key: Key, lease: Duration) -> Chosen {
     if choice.spans_servers() {
         return Err(ChooseError::SeveralServers(name.to_owned()));
     }
-    Ok(choice.locker(key, Lease::new(lease)?))
+    Ok(chosen(&choice, key, Lease::new(lease)?))
 }
 
 pub(super) fn legacy(name: &str, key: Key, lease: Duration) -> Chosen {
@@ -35,7 +35,7 @@ pub(super) fn legacy(name: &str, key: Key, lease: Duration) -> Chosen {
     if choice.protocol().dialect().is_none() {
         return Err(ChooseError::NotLegacy(name.to_owned()));
     }
-    Ok(choice.locker(key, Lease::new(lease)?))
+    Ok(chosen(&choice, key, Lease::new(lease)?))
 }
 
 pub(super) fn bridge(fleet: &[&str], key: Key, lease: Duration) -> Chosen {
@@ -45,6 +45,12 @@ pub(super) fn bridge(fleet: &[&str], key: Key, lease: Duration) -> Chosen {
     };
     let fleet: Vec<_> = fleet.iter().map(row).collect::<Result<_, _>>()?;
     Ok(Arc::new(Bridge::new(&fleet, key, Lease::new(lease)?)?))
+}
+
+/// A lock that fails on a key of another type, even where its old clients would acquire and delete what stands there. Only
+/// those locks ask for the type: the commands of the others are refused, or leave it alone.
+fn chosen(choice: &Choice, key: Key, lease: Lease) -> Arc<dyn Locker> {
+    if choice.mistakes_types() { choice.typed_locker(key, lease) } else { choice.locker(key, lease) }
 }
 
 fn unsuitable(error: Unsuitable) -> ChooseError {

@@ -23,6 +23,11 @@ macro_rules! locks_by_name {
 
         /// A timestamp lock as this old client speaks it: a name of `lockshift protocols`, such as `php-getset`.
         ///
+        /// A key of another type is an error, [`ErrorKind::WrongType`](crate::driver::ErrorKind::WrongType), or a lock that
+        /// another client holds; it is not acquired, and stays as it is. Some old clients in PHP take a list for an expired
+        /// lock, run unlocked, and delete it. Here their locks ask for the type of the key, by TYPE before an attempt and when
+        /// it has won: a user of Redis who may not send TYPE is not protected, nor is a key that changes its type in between.
+        ///
         /// # Errors
         /// [`ChooseError`]: there is no such lock, or the lease is impossible.
         pub fn legacy(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {
@@ -38,7 +43,8 @@ macro_rules! locks_by_name {
             self.chosen(choose::bridge(fleet, key.into(), lease))
         }
 
-        /// A lock by its name in `lockshift protocols`, with options: `token-fenced`, `redisson,kind=fair`.
+        /// A lock by its name in `lockshift protocols`, with options: `token-fenced`, `redisson,kind=fair`. A key of another type
+        /// is not acquired, as with [`legacy`](Self::legacy).
         ///
         /// # Errors
         /// [`ChooseError`]: there is no such lock, it needs several servers, or the lease is impossible.

@@ -10,6 +10,7 @@ use super::maker::Maker;
 use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
+use super::typed::Typed;
 use super::unsuitable::Unsuitable;
 use crate::legacy::{KeyName, Lock, Refresh};
 use crate::lock::{Lease, Locker};
@@ -22,6 +23,7 @@ pub struct Choice {
     written: String,
     maker: Maker,
     servers: u8,
+    mistakes_types: bool,
 }
 
 impl Choice {
@@ -49,12 +51,13 @@ impl Choice {
             let names: Vec<_> = dialects.iter().map(|dialect| dialect.name()).collect();
             let written = mode.client_of(&names);
             let maker = guard::maker(mode, &dialects)?;
-            return Ok(Self { protocol, written, maker, servers: 1 });
+            return Ok(Self { protocol, written, maker, servers: 1, mistakes_types: protocol.mistakes_types(&[]) });
         }
         let maker = protocol.maker(name, spec.options())?;
         let servers = spec.options().iter().find(|(name, _)| name == SERVERS.name);
         let servers = servers.and_then(|(_, word)| word.parse().ok()).unwrap_or(1);
-        Ok(Self { protocol, written: format!("{name}{options}"), maker, servers })
+        let mistakes_types = protocol.mistakes_types(spec.options());
+        Ok(Self { protocol, written: format!("{name}{options}"), maker, servers, mistakes_types })
     }
 
     /// The protocol. Of a client behind a guard, the one that the client speaks.
@@ -92,6 +95,18 @@ impl Choice {
     /// This protocol's lock on `key`, with this lease.
     pub fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
         (self.maker)(key, lease)
+    }
+
+    /// Whether its clients acquire on a key of another type, which they take for no lock or overwrite. A program uses
+    /// [`typed_locker`](Self::typed_locker) then.
+    pub fn mistakes_types(&self) -> bool {
+        self.mistakes_types
+    }
+
+    /// The same lock, acquired only where its key can hold it: each attempt asks for the type of the key by TYPE before it
+    /// begins, and again when it has won, and fails with WRONGTYPE. A user of Redis that may not send TYPE is not protected.
+    pub fn typed_locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
+        Arc::new(Typed::new(self.locker(key, lease), self.protocol.key_type(), self.servers))
     }
 
     /// The same lock, which extends as the protocol's clients do: an old client in its own way, which may overwrite the lock of

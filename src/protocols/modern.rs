@@ -9,6 +9,7 @@ use self::holder::Layout;
 use super::maker::Maker;
 use super::setting::{Setting, Values};
 use crate::bridge::new_key;
+use crate::lock::Mode;
 use crate::modern::redisson::{Fair, Mutex, ReadWrite};
 use crate::modern::{
     FairLock, FencedTokenLock, PairLock, ReadWriteLock, Redlock, ReentrantLock, Semaphore, StampHashLock, TokenLock,
@@ -204,6 +205,11 @@ impl Modern {
             ValueShape::Hash(_) => KeyType::Hash,
             ValueShape::Members => KeyType::SortedSet,
         }
+    }
+
+    /// Whether it acquires on a key of another type: the reader of an article's lock overwrites what it has not looked at.
+    pub(super) fn mistakes_types(&self, options: &Options<'_>) -> bool {
+        self.shape == ValueShape::One && options.mode() == Mode::Shared
     }
 
     /// Whether the string that it writes names its owner.

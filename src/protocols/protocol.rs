@@ -177,6 +177,15 @@ impl Protocol {
         }
     }
 
+    /// Whether it acquires on a key of another type, with these options.
+    pub(super) fn mistakes_types(self, options: &[(String, String)]) -> bool {
+        match self.0 {
+            Row::Legacy(dialect) => dialect.mistakes_types(),
+            Row::Modern(modern) => modern.mistakes_types(&Options::given(options)),
+            Row::Bridge => false,
+        }
+    }
+
     /// Whether it has a reading and a writing side.
     pub fn has_sides(self) -> bool {
         self.settings().contains(&modern::SIDE)

@@ -7,7 +7,7 @@ use lockshift::{Locks, driver::Loss};
 use redis::cmd;
 
 use crate::patience::until;
-use crate::server::Server;
+use crate::server::{Server, contents};
 
 const LEASE: Duration = Duration::from_secs(600);
 const SOON: Duration = Duration::from_millis(50);
@@ -59,6 +59,46 @@ fn every_kind_of_lock_excludes_itself() {
     }
     let left: u64 = cmd("DBSIZE").query(&mut server.connect()).unwrap();
     assert!(left <= 2, "fence counters only, but {left} keys are left");
+}
+
+/// Some old clients take a list for an expired lock. A program that locks must not, and must not delete it.
+#[test]
+fn a_key_of_another_type_is_never_a_lock() {
+    use lockshift::{driver::ErrorKind, lock::Lease};
+
+    let server = Server::start();
+    let mut operator = server.connect();
+    let locks = Locks::connect(&server.url()).unwrap();
+    for (name, locker) in crate::protocols::every(&"k".into(), Lease::new(LEASE).unwrap()) {
+        cmd("FLUSHALL").exec(&mut operator).unwrap();
+        cmd("RPUSH").arg(locker.key().as_bytes()).arg("important").exec(&mut operator).unwrap();
+        let before = contents(&mut operator);
+        let Ok(lock) = locks.protocol(&name, "k", LEASE) else { continue };
+        for lock in [lock].into_iter().chain(locks.legacy(&name, "k", LEASE)) {
+            match lock.try_acquire() {
+                Ok(None) => {}
+                Ok(Some(held)) => panic!("{name}: it holds a list, but {held:?}"),
+                Err(AcquireError::Failed(error)) => assert_eq!(error.kind(), ErrorKind::WrongType, "{name}: {error}"),
+                Err(error) => panic!("{name}: {error}"),
+            }
+            assert_eq!(contents(&mut operator), before, "{name} leaves everything as it was");
+        }
+    }
+}
+
+#[test]
+fn only_locks_that_need_it_ask_for_the_type_of_their_key() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let asked = || {
+        let stats: redis::InfoDict = cmd("INFO").arg("commandstats").query(&mut server.connect()).unwrap();
+        stats.get::<String>("cmdstat_type").is_some()
+    };
+    locks.token("a", LEASE).unwrap().try_acquire().unwrap().expect("it is free").release().unwrap();
+    locks.legacy("jedis-lock", "b", LEASE).unwrap().try_acquire().unwrap().expect("it is free").release().unwrap();
+    assert!(!asked());
+    locks.legacy("php-getset", "c", LEASE).unwrap().try_acquire().unwrap().expect("it is free").release().unwrap();
+    assert!(asked());
 }
 
 #[test]

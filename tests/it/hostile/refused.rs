@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lockshift::driver::{Attempt, Error, ErrorKind};
+use lockshift::protocols::Choice;
 use redis::{Client, Connection, cmd};
 
 use super::{assert_helps, assert_names, key, lease, through_every_driver};
@@ -46,6 +47,7 @@ fn a_key_of_another_type<D: Driver>() {
     let driver = D::default();
     for protocol in every(&key(), lease()) {
         let (name, locker) = &protocol;
+        assert_eq!(name.parse::<Choice>().unwrap().mistakes_types(), BLIND.contains(&name.as_str()), "{name}");
         cmd("FLUSHALL").exec(&mut operator).unwrap();
         cmd("RPUSH").arg(locker.key().as_bytes()).arg("a job").exec(&mut operator).unwrap();
         let before = contents(&mut operator);

@@ -1,11 +1,11 @@
 //! A lock that is acquired only where its key can hold it. Some old clients take any error for an empty key: on a key of
-//! another type they believe that they have acquired it, run unlocked, and delete it at the end. A command must not.
+//! another type they believe that they have acquired it, run unlocked, and delete it at the end. A command must not, and no program of today.
 
+use super::modern::KeyType;
 use crate::lock::{
     Acquired, Extended, Hold, LateRelease, Lease, Locker, Mode, Owner, Ownership, RefusalScope, ReleaseChannel,
     Released,
 };
-use crate::protocols::KeyType;
 use crate::wire::{Command, Key, Node, NodeReply, Reading, Reply, Transcript, Turn};
 
 use std::num::NonZeroU32;
@@ -46,7 +46,7 @@ impl Typed {
             match reply {
                 Reply::Status(kind) if kind == "none" || kind == self.key_type.redis_name() => {}
                 Reply::Status(_) => return Transcript::fault(ask, Reply::Error(WRONG_TYPE.to_owned())),
-                // A user that may not ask runs the lock all the same: its own commands are refused a wrong type.
+                // A user that may not ask runs the lock as its clients do: those of most are refused a wrong type.
                 Reply::Error(_) if reply.error_code() == Some("NOPERM") => {}
                 refused @ Reply::Error(_) => return Transcript::fault(ask, refused),
                 Reply::Int(_) | Reply::Bulk(_) | Reply::Array(_) | Reply::Nil => {
