@@ -61,7 +61,7 @@ pub enum ErrorKind {
     NoRandomness,
     /// A thread cannot be started.
     NoThread,
-    /// There is no tokio runtime, or it has been shut down.
+    /// There is no tokio runtime, or the one on which the lock was acquired has been shut down.
     NoRuntime,
 }
 
@@ -141,7 +141,9 @@ impl fmt::Display for ErrorKind {
             }
             Self::NoRandomness => "cannot draw random bits, without which owners cannot be distinguished: see the cause",
             Self::NoThread => "cannot start the renewal thread: see the cause, and lower the number of threads",
-            Self::NoRuntime => "no tokio runtime is running here: use the lock inside of one",
+            Self::NoRuntime => {
+                "no tokio runtime is running here, or the runtime of this lock has ended: use the lock inside of one that runs"
+            }
         })
     }
 }

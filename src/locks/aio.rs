@@ -15,7 +15,9 @@
 //! ```
 //!
 //! Every future may be dropped at any point: what was won is released, and what was begun on the server is carried to
-//! its end by a task of its own.
+//! its end, by a task on the runtime where it was begun. If that runtime is shut down before, or is never run again, the task does
+//! not end, and the lease ends the lock. So the last lock of a program is released by [`Lock::with`], or by
+//! [`release().await`](Held::release), before `block_on` returns.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,7 +201,11 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// A lock that is held, and renewed in the background. Dropping it releases the lock in a task, and logs a failure.
+/// A lock that is held, and renewed in the background.
+///
+/// Dropping it, on whatever thread, leaves the release to a task on the runtime where the lock was acquired, and logs a failure. If
+/// that runtime is shut down before, as at the end of `main`, or is not run any more, as a current-thread runtime whose `block_on`
+/// has returned, the lease ends the lock: use [`Lock::with`], or [`release`](Self::release) and await it.
 #[must_use = "a lock that is dropped is released"]
 #[derive(Debug)]
 pub struct Held(Guard<Connection>);

@@ -143,7 +143,9 @@ mod without_a_runtime {
         });
         drop(runtime);
         let other = Builder::new_current_thread().build().unwrap();
-        assert_eq!(other.block_on(guard.release()).unwrap_err().kind(), ErrorKind::NoRuntime);
+        let error = other.block_on(guard.release()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoRuntime);
+        assert!(error.to_string().contains("or the runtime of this lock has ended"), "one is running here: {error}");
     }
 
     #[test]
