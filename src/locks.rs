@@ -20,7 +20,7 @@
 //! | question | default |
 //! |---|---|
 //! | connection | [`connect`](crate::connect): opens anew between commands, never sends a command twice |
-//! | timeouts | 2 s to connect; 1 s to answer, or a third of the lease if that is shorter |
+//! | timeouts | 2 s to connect; 1 s to answer, or a third of the lease if that is shorter; see [below](#how-long-a-call-takes) |
 //! | renewal | every third of the lease, in the background, until released; see [`Lock::held_for_at_most`] |
 //! | waiting | until the release is announced, where the protocol does that; otherwise backoff with full jitter |
 //! | an error that may pass by itself | another attempt, until the deadline |
@@ -28,7 +28,20 @@
 //! | a lock that was lost | an error from `with`, a flag and an event on [`Held`], and an event before, with a margin |
 //! | a key of another type | not acquired, and left as it is; see [`Locks::legacy`] |
 //! | replicas | not waited for; see [`Locks::replicated`] |
-//! | a dropped guard | released, and a failure logged |
+//! | a dropped guard | released, and a failure logged; in `aio` by a task, if the runtime runs that long: see `aio::Held` |
+//!
+//! # How long a call takes
+//!
+//! Timeouts are those of one reply and of one connection, and a call may wait for several of them: for the reply, for that to a
+//! PING after it, for a new connection, and until an attempt is taken back whose reply was lost. So while a server hung, an
+//! attempt took 6 s with threads and 4 s with tasks, and a release, also that of a dropped guard, 6 s and 2 s. A limit of the
+//! wait does not cut off an attempt that is under way: `acquire_within` of 100 ms took 4 s and 2 s then.
+//!
+//! # Processes that fork
+//!
+//! A child has copies of its parent's sockets and none of its threads: what it sends mixes with what its parent sends, and
+//! nothing renews a lock in it. So a forked child uses neither a [`Locks`] nor a [`Held`] of its parent, and drops none. It
+//! calls exec at once, or forgets them (`std::mem::forget`) and connects [`Locks`] of its own.
 
 #[cfg(feature = "tokio")]
 pub mod aio;

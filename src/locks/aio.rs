@@ -138,7 +138,8 @@ pub struct Lock {
 impl Lock {
     settings_of_a_lock!();
 
-    /// Attempts it once: `None` if another client holds the lock.
+    /// Attempts it once: `None` if another client holds the lock. With a server that hangs this takes [some
+    /// seconds](crate::locks#how-long-a-call-takes).
     ///
     /// # Errors
     /// [`AcquireError`], but not [`Timeout`](AcquireError::Timeout).
@@ -150,7 +151,9 @@ impl Lock {
         }
     }
 
-    /// Waits for the lock, for this long at most.
+    /// Waits for the lock, for this long at most. One last attempt is made at the very end; an attempt under way is not cut
+    /// short, its length is bounded by the timeouts of the connection, which may add up to some seconds: see
+    /// [`locks`](crate::locks#how-long-a-call-takes).
     ///
     /// # Errors
     /// [`AcquireError`]: another client held it until then, or the server could not be used.
