@@ -5,10 +5,15 @@
 //! use lockshift::Locks;
 //!
 //! # fn ship(_: Option<u64>) {}
+//! # fn report() {}
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let locks = Locks::connect("redis://127.0.0.1/")?;
-//! let lock = locks.token("orders:42", Duration::from_secs(10))?;
+//! let lock = locks.token("report", Duration::from_secs(10))?;
 //! // Acquires within 5 s, renews, releases; an error if the lock was lost meanwhile.
+//! lock.with(Duration::from_secs(5), |_| report())?;
+//!
+//! // The same with a fence: a number that the warehouse compares, so that it refuses a holder that comes too late.
+//! let lock = locks.protocol("token-fenced", "orders:42", Duration::from_secs(10))?;
 //! lock.with(Duration::from_secs(5), |held| ship(held.fence()))?;
 //! # Ok(())
 //! # }

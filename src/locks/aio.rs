@@ -5,10 +5,15 @@
 //! use lockshift::aio::Locks;
 //!
 //! # async fn ship(_: Option<u64>) {}
+//! # async fn report() {}
 //! # async fn job() -> Result<(), Box<dyn std::error::Error>> {
 //! let locks = Locks::connect("redis://127.0.0.1/").await?;
-//! let lock = locks.token("orders:42", Duration::from_secs(10))?;
+//! let lock = locks.token("report", Duration::from_secs(10))?;
 //! // Acquires within 5 s, renews, releases. If the lock is lost, the work is dropped where it stands.
+//! lock.with(Duration::from_secs(5), async |_| report().await).await?;
+//!
+//! // The same with a fence: a number that the warehouse compares, so that it refuses a holder that comes too late.
+//! let lock = locks.protocol("token-fenced", "orders:42", Duration::from_secs(10))?;
 //! lock.with(Duration::from_secs(5), async |held| ship(held.fence()).await).await?;
 //! # Ok(())
 //! # }

@@ -88,7 +88,10 @@ macro_rules! knowledge_of_a_holder {
             self.0.key()
         }
 
-        /// A number that grows with every acquisition, where the protocol has one: `token-fenced`, fenced bridges.
+        /// A number that grows with every acquisition, for a resource that refuses a lower one than it has seen.
+        ///
+        /// `None` for most locks, also for those of `token`, `fair`, `legacy` and `bridge`. Those of `protocol` that have one are
+        /// `token-fenced`, `reentrant,fence=yes`, `redisson,kind=fenced` and bridges with `fence=yes`.
         pub fn fence(&self) -> Option<u64> {
             self.0.hold().fence
         }
