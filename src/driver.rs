@@ -144,6 +144,7 @@
 //! | `lockshift::driver::release` | released; lost before; not released |
 //! | `lockshift::driver::connect` | one of several servers could not be asked |
 //! | `lockshift::driver::shadow` | where a lock and its shadow disagree |
+//! | `lockshift::locks` | of the [entry point](crate::locks): a release after the work that failed, or was not confirmed |
 //! | `lockshift::driver::listen` | listening for releases; not any more; refused |
 //!
 //! # Counting

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{judge, released, with_time_to_replicate};
+use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::{Server, aio::Connection};
 use crate::driver::aio::{self, Guard, ReleaseListener};
@@ -189,7 +189,7 @@ impl Lock {
             Ok(()) => Ok(done),
             Err(ReleaseError::Lost(_)) => Err(lost(Loss::Taken)),
             Err(error) => {
-                log::warn!(target: "lockshift::locks", "{error}: its lease ends the lock");
+                log_unreleased(&error);
                 Ok(done)
             }
         }

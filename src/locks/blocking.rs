@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{judge, released, with_time_to_replicate};
+use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
 use super::pool::{Pool, PooledCarrier};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::Server;
@@ -153,7 +153,7 @@ impl Lock {
             Ok(()) => Ok(done),
             Err(ReleaseError::Lost(key)) => Err(WithError::Lost { key, loss: Loss::Taken }),
             Err(error) => {
-                log::warn!(target: "lockshift::locks", "{error}: its lease ends the lock");
+                log_unreleased(&error);
                 Ok(done)
             }
         }

@@ -66,7 +66,7 @@ pub enum AcquireError {
     TooSlow(Key),
     /// A reply was lost and the deadline has passed. Unless the protocol could disclaim it, the lock may remain on the
     /// server until its lease ends.
-    #[error("the outcome is unknown, and the lock may remain until its lease ends")]
+    #[error("lock key `{}`: the outcome is unknown, and the lock may remain until its lease ends", .0.key)]
     Unknown(#[from] Unknown),
     /// The server cannot be used.
     #[error(transparent)]
@@ -108,7 +108,7 @@ pub enum ReleaseError {
     #[error("lock key `{0}`: lost before it was released")]
     Lost(Key),
     /// The reply was lost. The lock is free, or its lease ends it.
-    #[error("the release was not confirmed")]
+    #[error("lock key `{}`: the release was not confirmed", .0.key)]
     Unknown(#[from] Unknown),
     /// The server cannot be used; the lease ends the lock.
     #[error(transparent)]

@@ -1,5 +1,7 @@
 //! What the outcomes of the driver mean here: decisions that threads and tasks share.
 
+use std::error::Error as _;
+
 use super::error::{AcquireError, ReleaseError, Timeout};
 use crate::connect::Server;
 use crate::driver::{Answer, Attempt, Error, Replication};
@@ -23,6 +25,17 @@ pub(super) fn released(key: &Key, answer: Result<Answer<Released>, Error>) -> Re
         Answer::Known(Released::Lost | Released::Intruded) => Err(ReleaseError::Lost(key.clone())),
         Answer::Unknown(unknown) => Err(unknown.into()),
     }
+}
+
+/// Logs that the release after the work failed, and why.
+pub(super) fn log_unreleased(error: &ReleaseError) {
+    let cause = match error {
+        ReleaseError::Lost(_) => None,
+        ReleaseError::Unknown(unknown) => Some(unknown.to_string()),
+        ReleaseError::Failed(error) => error.source().map(ToString::to_string),
+    };
+    let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
+    log::warn!(target: "lockshift::locks", "{error}{cause}; if the lock is still there, its lease ends it");
 }
 
 /// The same server, whose replies may take as much longer as its replicas may.

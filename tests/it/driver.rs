@@ -11,7 +11,7 @@ mod error_kinds;
 mod gate;
 mod holding;
 mod lockers;
-mod logbook;
+pub(crate) mod logbook;
 mod losing_replies;
 mod queueing;
 mod release_notifications;

@@ -6,6 +6,7 @@ use lockshift::locks::{AcquireError, ChooseError, ConnectError, ReleaseError, Wi
 use lockshift::{Locks, driver::Loss};
 use redis::cmd;
 
+use crate::driver::logbook;
 use crate::patience::until;
 use crate::server::{Server, contents};
 
@@ -216,6 +217,33 @@ fn a_lost_reply_is_ridden_out_until_the_deadline() {
         proxy.cut(0, cut);
         lock.acquire_within(LONG).unwrap_or_else(|error| panic!("{cut:?}: {error}")).release().unwrap();
     }
+}
+
+#[test]
+fn an_unconfirmed_release_is_logged_with_its_key_and_its_cause() {
+    logbook::open();
+    let server = Server::start();
+    let proxy = crate::proxy::Proxy::before(&server);
+    let lock = Locks::connect(&proxy.url()).unwrap().token("unconfirmed", LEASE).unwrap();
+    lock.with(LONG, |_| proxy.cut(0, crate::proxy::Cut::After)).unwrap();
+    let warnings = logbook::warnings_about("unconfirmed");
+    let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
+    assert!(warning.contains("the reply to EVAL"), "{warning}");
+}
+
+#[test]
+fn an_unknown_outcome_names_its_key() {
+    let server = Server::start();
+    let proxy = crate::proxy::Proxy::before(&server);
+    let lock = Locks::connect(&proxy.url()).unwrap().token("k", LEASE).unwrap();
+    proxy.cut(0, crate::proxy::Cut::After);
+    let error = lock.try_acquire().unwrap_err();
+    assert!(matches!(error, AcquireError::Unknown(_)) && error.to_string().starts_with("lock key `k`: "), "{error}");
+
+    let held = lock.acquire_within(LONG).unwrap();
+    proxy.cut(0, crate::proxy::Cut::After);
+    let error = held.release().unwrap_err();
+    assert!(matches!(error, ReleaseError::Unknown(_)) && error.to_string().starts_with("lock key `k`: "), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the drivers log: every record under `lockshift::driver::`, kept for the tests that ask.
+//! What the drivers and the entry point log: every record under their targets, kept for the tests that ask.
 
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -10,7 +10,7 @@ struct Logbook;
 
 impl Log for Logbook {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("lockshift::driver::")
+        metadata.target().starts_with("lockshift::driver::") || metadata.target() == "lockshift::locks"
     }
 
     fn log(&self, record: &Record<'_>) {
@@ -24,7 +24,7 @@ impl Log for Logbook {
 }
 
 /// Begins to keep records. All tests share the state: a key that no other client uses tells whose they are.
-pub(super) fn open() {
+pub(crate) fn open() {
     static OPENED: Once = Once::new();
     OPENED.call_once(|| {
         log::set_logger(&Logbook).expect("no other client logs in this binary");
@@ -33,7 +33,7 @@ pub(super) fn open() {
 }
 
 /// The warnings about this key.
-pub(super) fn warnings_about(key: &str) -> Vec<String> {
+pub(crate) fn warnings_about(key: &str) -> Vec<String> {
     let name = format!("`{key}`");
     let entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     entries
@@ -44,7 +44,7 @@ pub(super) fn warnings_about(key: &str) -> Vec<String> {
 }
 
 /// Whether exactly this was logged.
-pub(super) fn has(target: &str, level: Level, text: &str) -> bool {
+pub(crate) fn has(target: &str, level: Level, text: &str) -> bool {
     let entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     entries.iter().any(|entry| (entry.0.as_str(), entry.1, entry.2.as_str()) == (target, level, text))
 }
