@@ -32,7 +32,7 @@ fn job(held: Held) -> Result<ExitCode, Box<dyn Error>> {
         }
         println!("step {step}, with {:?} left", held.remaining());
     }
-    // An error says that the lock had been lost, or may remain until its lease ends.
+    // An error says that the lock was not held any more, or that it may remain until its lease ends.
     held.release()?;
     println!("done, and released");
     Ok(ExitCode::SUCCESS)

@@ -171,8 +171,9 @@ impl Lock {
     /// where it stands.
     ///
     /// # Errors
-    /// [`WithError::Acquire`]: the work was not begun. [`WithError::Lost`]: the lock was lost before the work was done. A
-    /// release that fails after that is logged: the work was covered.
+    /// [`WithError::Acquire`]: the work was not begun. [`WithError::Lost`]: the lock was lost before the work was done, by the
+    /// server's account or because the lease had ended by our own clock, even if no other client came. A release that fails after
+    /// that is logged: the work was covered.
     pub async fn with<T>(&self, at_most: Duration, work: impl AsyncFnOnce(&Held) -> T) -> Result<T, WithError> {
         let held = self.acquire_within(at_most).await?;
         let watch = held.0.watch();
@@ -258,8 +259,13 @@ impl Held {
 
     /// Releases the lock. Dropping this future does not stop it.
     ///
+    /// `Ok` is what the server says: until then the lock was this holder's. Where the server compares what this acquisition
+    /// wrote, as with a token, that may be so although [`lost`](Self::lost) says that the lease had ended: by the holder's own
+    /// clock it ends a little earlier than on the server, to be safe. [`Lock::with`] judges by that clock as well, and ends
+    /// with [`WithError::Lost`] then.
+    ///
     /// # Errors
-    /// [`ReleaseError`]: it had been lost, or the server could not be used.
+    /// [`ReleaseError`]: it had been lost by the server's account, or the server could not be used.
     pub async fn release(self) -> Result<(), ReleaseError> {
         let key = self.key().clone();
         released(&key, self.0.release().await)

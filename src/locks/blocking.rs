@@ -141,8 +141,9 @@ impl Lock {
     /// Waits for the lock for `at_most` this long, does the work, and releases.
     ///
     /// # Errors
-    /// [`WithError::Acquire`]: the work was not begun. [`WithError::Lost`]: the lock was lost before the work was done; it
-    /// may ask [`Held::is_lost`] to stop early. A release that fails after that is logged: the work was covered.
+    /// [`WithError::Acquire`]: the work was not begun. [`WithError::Lost`]: the lock was lost before the work was done, by the
+    /// server's account or because the lease had ended by our own clock, even if no other client came; it may ask
+    /// [`Held::is_lost`] to stop early. A release that fails after that is logged: the work was covered.
     pub fn with<T>(&self, at_most: Duration, work: impl FnOnce(&Held) -> T) -> Result<T, WithError> {
         let held = self.acquire_within(at_most)?;
         let done = work(&held);
@@ -215,8 +216,13 @@ impl Held {
 
     /// Releases the lock.
     ///
+    /// `Ok` is what the server says: until then the lock was this holder's. Where the server compares what this acquisition
+    /// wrote, as with a token, that may be so although [`lost`](Self::lost) says that the lease had ended: by the holder's own
+    /// clock it ends a little earlier than on the server, to be safe. [`Lock::with`] judges by that clock as well, and ends
+    /// with [`WithError::Lost`] then.
+    ///
     /// # Errors
-    /// [`ReleaseError`]: it had been lost, or the server could not be used.
+    /// [`ReleaseError`]: it had been lost by the server's account, or the server could not be used.
     pub fn release(self) -> Result<(), ReleaseError> {
         let key = self.key().clone();
         released(&key, self.0.release())
