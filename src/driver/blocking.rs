@@ -10,6 +10,7 @@
 mod acquisition;
 mod carrier;
 mod guard;
+mod home_process;
 mod listener_task;
 mod lock;
 mod loss_watch;

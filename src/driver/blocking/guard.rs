@@ -8,6 +8,7 @@ use lockshift_lock::{Extended, Hold, Ownership, Released};
 use lockshift_wire::{Key, MonoTime};
 
 use super::carrier::Carrier;
+use super::home_process::HomeProcess;
 use super::loss_watch::LossWatch;
 use super::renewing::Renewing;
 use super::shadow_hold::Held;
@@ -18,17 +19,18 @@ use crate::driver::outcome::{Answer, log_unasked};
 use crate::driver::renewal::Renewal;
 
 /// A lock that is held. [`release`](Self::release) releases it and says how that went; a guard that is dropped releases
-/// its lock too, and logs how that went.
+/// its lock too, and logs how that went. The copy that a forked child has is not for use: dropping it does nothing.
 #[must_use = "a guard that is dropped releases its lock"]
 pub struct Guard<C: Carrier + 'static> {
     held: Arc<Held<C>>,
     renewing: Option<Renewing>,
     is_released: bool,
+    home: HomeProcess,
 }
 
 impl<C: Carrier + 'static> Guard<C> {
     pub(super) fn new(held: Held<C>) -> Self {
-        Self { held: Arc::new(held), renewing: None, is_released: false }
+        Self { held: Arc::new(held), renewing: None, is_released: false, home: HomeProcess::here() }
     }
 
     /// The key that contenders share.
@@ -126,7 +128,10 @@ impl<C: Carrier + Send + 'static> Guard<C> {
 
 impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
-        if !self.is_released {
+        if self.home.is_another() {
+            // The lock is the parent's, whose renewing thread is not here: to join it panics.
+            std::mem::forget(self.renewing.take());
+        } else if !self.is_released {
             let ended = self.release_held();
             log_unasked(self.key(), &ended);
         }
