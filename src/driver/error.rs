@@ -46,6 +46,7 @@ impl Error {
     pub fn because(key: &Key, cause: Cause) -> Self {
         match cause {
             Cause::Fault(fault) => Self::refused(key, fault),
+            missing @ Cause::NoSuchServer { .. } => Self::new(key, ErrorKind::TooFewConnected, Some(missing.into())),
             Cause::NoReply { source, .. } => Self::connection(key, source),
         }
     }

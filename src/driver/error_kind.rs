@@ -50,6 +50,8 @@ pub enum ErrorKind {
     Unusable,
     /// Of the several servers of the lock too few can be used: they do not answer, or refuse.
     TooFewServers,
+    /// The lock is on more servers than are connected.
+    TooFewConnected,
     /// The lock was acquired and released again: too few replicas acknowledged it in time. See
     /// [`Replication`](crate::driver::Replication).
     NotReplicated,
@@ -93,6 +95,7 @@ impl ErrorKind {
             | Self::Refused
             | Self::NotRedis
             | Self::Unusable
+            | Self::TooFewConnected
             | Self::SharedConnection
             | Self::ResendingConnection
             | Self::NoRandomness
@@ -130,6 +133,7 @@ impl fmt::Display for ErrorKind {
             Self::Disconnected => "the connection broke: connect anew and try again",
             Self::Unusable => "the connection cannot be used: see the cause",
             Self::TooFewServers => "too few of the servers can be used: see the cause for each of them, then try again",
+            Self::TooFewConnected => "the lock is on more servers than are connected: connect to all of them",
             Self::NotReplicated => {
                 "too few replicas have it, so it was released again: see the cause, and whether they are connected"
             }

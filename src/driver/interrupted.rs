@@ -27,6 +27,16 @@ pub enum Cause {
     /// Redis refused a command, or answered what no Redis answers.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// The lock needs more servers than are connected: the command was not sent.
+    #[error("{command}: it is for server #{server}, and {connected} are connected")]
+    NoSuchServer {
+        /// The command.
+        command: Command,
+        /// For which server it is, counted from 1.
+        server: usize,
+        /// How many are connected.
+        connected: usize,
+    },
     /// A command was not answered.
     #[error("no reply to {command}")]
     NoReply {
@@ -72,8 +82,9 @@ pub(super) fn node_reply(answer: Result<Reply, RedisError>) -> NodeReply {
 impl Interrupted {
     /// The procedure asks for a server that is not there.
     pub(super) fn elsewhere(command: Command, servers: usize, redis: &Transcript) -> Self {
-        let text = format!("ERR this lock is on more servers than the {servers} that are connected");
-        Self::by(Fault::Refused { command, text }, redis)
+        let server = usize::from(command.node().0) + 1;
+        let cause = Cause::NoSuchServer { command, server, connected: servers };
+        Self { cause, may_have_acted: has_acted(redis) }
     }
 
     pub(super) fn by(fault: Fault, redis: &Transcript) -> Self {

@@ -82,7 +82,9 @@ impl Unknown {
             Cause::NoReply { command, source } if interrupted.may_have_acted => {
                 Ok(Self { key: key.clone(), command, source })
             }
-            cause @ (Cause::NoReply { .. } | Cause::Fault(_)) => Err(Error::because(key, cause)),
+            cause @ (Cause::NoReply { .. } | Cause::NoSuchServer { .. } | Cause::Fault(_)) => {
+                Err(Error::because(key, cause))
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ impl Undisclaimed {
         let Err(Interrupted { cause, .. }) = disclaimed else { return Ok(()) };
         log::warn!(target: ACQUIRE, "lock key `{}`: could not disclaim an interrupted attempt: {cause}", locker.key());
         match cause {
-            Cause::Fault(_) => Ok(()),
+            Cause::Fault(_) | Cause::NoSuchServer { .. } => Ok(()),
             Cause::NoReply { .. } => {
                 let mut owners = self.owners();
                 if owners.len() == MOST {
