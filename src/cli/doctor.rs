@@ -3,12 +3,11 @@
 use super::exit::{Exit, Failure};
 use super::failure;
 use super::global_options::GlobalOptions;
-use super::named::protocol;
+use super::named::{Fleet, fleet};
 use super::output;
 use super::server_options::ServerOptions;
 use crate::doctor::examine;
 use crate::driver::blocking;
-use crate::protocols::Choice;
 use crate::report::Doctor;
 use crate::wire::Transcript;
 
@@ -23,9 +22,10 @@ use crate::wire::Transcript;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The protocols that will use the server: their commands and needs are examined
-    #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',', default_value = "token")]
-    fleet: Vec<Choice>,
+    /// The protocols that will use the server, each with its options: their commands and needs are examined. The library's
+    /// `Locks::token` is `token,announce=publish`
+    #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true, default_value = "token")]
+    fleet: Vec<Fleet>,
     /// The keys of the fleet, for the permissions: a pattern of Redis
     #[arg(long = "match", value_name = "GLOB", default_value = "*")]
     pattern: String,
@@ -35,12 +35,13 @@ pub(super) struct Args {
 
 /// Examines each master.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let fleet: Vec<_> = args.fleet.iter().flat_map(|fleet| fleet.0.iter().cloned()).collect();
     let mut checkups = Vec::new();
     for server in args.server.servers()? {
         let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
         for master in masters {
             let mut connection = master.connect().map_err(|error| failure::of_server(&master, error))?;
-            let look = |redis: &mut Transcript| examine(&args.fleet, &args.pattern, server.is_cluster(), redis);
+            let look = |redis: &mut Transcript| examine(&fleet, &args.pattern, server.is_cluster(), redis);
             let checkup =
                 blocking::run(&mut connection, &look).map_err(|broken| failure::of_procedure(&master, broken))?;
             checkups.push((master.to_string(), checkup));

@@ -26,6 +26,32 @@ pub(super) const fn protocol() -> ByName<Choice> {
     ByName::new(|typed| typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string()), protocol_names)
 }
 
+/// Several protocols.
+#[derive(Clone, Debug)]
+pub(super) struct Fleet(pub(super) Vec<Choice>);
+
+/// Protocols between commas, each with the options that follow it: `token,announce=publish,php-getset` are two.
+pub(super) const fn fleet() -> ByName<Fleet> {
+    let parse = |typed: &str| {
+        let protocols =
+            split(typed).iter().map(|name| name.parse()).collect::<Result<_, crate::protocols::Unsuitable>>();
+        protocols.map(Fleet).map_err(|error| error.to_string())
+    };
+    ByName::new(parse, protocol_names)
+}
+
+/// Splits at each comma but those before options.
+fn split(typed: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in typed.split(',') {
+        match names.last_mut() {
+            Some(name) if word.contains('=') => *name = format!("{name},{word}"),
+            Some(_) | None => names.push(word.to_owned()),
+        }
+    }
+    names
+}
+
 /// The names of all protocols.
 pub(super) fn protocol_names() -> Vec<&'static str> {
     catalogue().map(|protocol| protocol.name()).collect()

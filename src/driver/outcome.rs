@@ -113,7 +113,9 @@ pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>)
         Ok(Answer::Unknown(unknown)) => {
             log::warn!(target: RELEASE, "the outcome of the release is unknown, its lease will end it: {unknown}");
         }
-        Err(error) => log::warn!(target: RELEASE, "not released, its lease will end it: {error}"),
+        Err(error) => {
+            log::warn!(target: RELEASE, "the release failed; if the lock is still there, its lease will end it: {error}")
+        }
     }
 }
 

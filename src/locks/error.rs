@@ -110,7 +110,8 @@ pub enum ReleaseError {
     /// The reply was lost. The lock is free, or its lease ends it.
     #[error("lock key `{}`: the release was not confirmed", .0.key)]
     Unknown(#[from] Unknown),
-    /// The server cannot be used; the lease ends the lock.
+    /// The server cannot be used, or has refused. If the lock is still there, its lease ends it; but a script may have deleted
+    /// the key before it was refused the rest, such as a PUBLISH that the user of Redis is not allowed.
     #[error(transparent)]
     Failed(#[from] driver::Error),
 }

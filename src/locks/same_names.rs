@@ -7,6 +7,10 @@ macro_rules! locks_by_name {
         /// token locks of this library; for the plain lock that other libraries share (`SET key token NX PX`), use
         /// [`protocol`](Self::protocol) with the name `token`.
         ///
+        /// A user of Redis with permissions of its own needs those that `lockshift protocols --acl token,announce=publish`
+        /// prints. One who may not publish on the lock's channel can acquire, but each of its releases deletes the key and
+        /// then ends with [`ReleaseError::Failed`](crate::locks::ReleaseError::Failed).
+        ///
         /// # Errors
         /// [`ChooseError::Lease`].
         pub fn token(&self, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {

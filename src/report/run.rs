@@ -45,7 +45,7 @@ pub enum Released {
     StillHeld,
     /// Ours was released; another client had written into the key meanwhile.
     Intruded,
-    /// The server could not be reached, or its reply was lost: the lease ends the lock.
+    /// The server could not be reached or refused, or its reply was lost: if the lock is still there, its lease ends it.
     Unknown,
 }
 

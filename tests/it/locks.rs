@@ -246,6 +246,24 @@ fn an_unknown_outcome_names_its_key() {
     assert!(matches!(error, ReleaseError::Unknown(_)) && error.to_string().starts_with("lock key `k`: "), "{error}");
 }
 
+/// Its script has deleted the key when it is refused the PUBLISH.
+#[test]
+fn a_release_that_may_not_publish_does_not_claim_that_the_lock_remains() {
+    logbook::open();
+    let server = Server::start();
+    let rights = ["SETUSER", "mute", "on", ">hush", "~*", "+@all", "resetchannels"];
+    cmd("ACL").arg(&rights).exec(&mut server.connect()).unwrap();
+    let locks = Locks::connect(&format!("redis://mute:hush@{}/", server.address())).unwrap();
+    let lock = locks.token("unpublished", LEASE).unwrap();
+    lock.with(LONG, |_| ()).unwrap();
+    assert!(!exists(&server, "unpublished"));
+    drop(lock.try_acquire().unwrap().expect("it is free"));
+    assert!(!exists(&server, "unpublished"));
+    let warnings = logbook::warnings_about("unpublished");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings.iter().all(|text| text.contains("if the lock is still there")), "{warnings:?}");
+}
+
 #[test]
 fn replicated_locks_need_their_replicas() {
     use lockshift::driver::{ErrorKind, Replication};

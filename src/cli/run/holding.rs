@@ -119,7 +119,8 @@ impl Holding<'_> {
                 report::Released::Unknown
             }
             Err(error) => {
-                self.verbosity.warn(format_args!("{error}: the lock was not released, its lease ends it"));
+                self.verbosity
+                    .warn(format_args!("{error}: the release failed; if the lock is still there, its lease ends it"));
                 report::Released::Unknown
             }
         }

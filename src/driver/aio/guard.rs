@@ -103,7 +103,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
     ///
     /// # Errors
-    /// The server cannot be used; the lease will end the lock.
+    /// The server cannot be used, or has refused. If the lock is still there, its lease will end it.
     pub async fn release(mut self) -> Result<Answer<Released>, Error> {
         let release = self.release_held();
         let place = self.held.session.connection.workplace.now(&self.runtime);

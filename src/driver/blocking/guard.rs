@@ -87,7 +87,7 @@ impl<C: Carrier + 'static> Guard<C> {
     /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
     ///
     /// # Errors
-    /// The server cannot be used; the lease will end the lock.
+    /// The server cannot be used, or has refused. If the lock is still there, its lease will end it.
     pub fn release(mut self) -> Result<Answer<Released>, Error> {
         self.release_held()
     }

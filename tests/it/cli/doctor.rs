@@ -75,6 +75,26 @@ fn a_user_that_may_not_run_the_fleets_commands_is_shown_what_to_grant() {
     assert!(third.stdout.contains("\"not examined\""), "{third:?}");
 }
 
+/// What `Locks::token` of the library needs.
+#[test]
+fn a_user_that_may_not_publish_is_found_for_a_lock_that_does() {
+    let server = Server::start();
+    let rights = ["SETUSER", "mute", "on", ">hush", "~*", "+@all", "resetchannels"];
+    cmd("ACL").arg(&rights).exec(&mut server.connect()).unwrap();
+    let doctor = |fleet: &str| {
+        let mut command = lockshift();
+        command.env("REDIS_URL", format!("redis://mute:hush@{}/", server.address()));
+        done(command, ["doctor", "--json", "--fleet", fleet])
+    };
+    let plain = doctor("token");
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    let announced = doctor("php-getset,token,announce=publish,fair");
+    assert_eq!(announced.code, Some(1), "{announced:?}");
+    assert!(announced.stdout.contains("publish"), "{announced:?}");
+    let wrong = doctor("announce=publish,token");
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
 #[test]
 fn replicas_nodes_of_clusters_and_dead_servers_are_named() {
     let master = Server::start();

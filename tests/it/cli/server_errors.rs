@@ -91,6 +91,19 @@ fn a_key_of_another_type() {
     assert_eq!(shown.code, Some(0), "its keys have other names: {shown:?}");
 }
 
+/// The script of the release has deleted the key when it is refused the PUBLISH.
+#[test]
+fn a_release_that_may_not_publish() {
+    let server = Server::start();
+    let rights = ["SETUSER", "mute", "on", ">hush", "~*", "+@all", "resetchannels"];
+    redis::cmd("ACL").arg(&rights).exec(&mut server.connect()).unwrap();
+    let mut command = lockshift();
+    command.env("REDIS_URL", format!("redis://mute:hush@{}/", server.address()));
+    let shown = done(command, ["run", "stock", "--protocol", "token,announce=publish", "--", "true"]);
+    assert_reported(&shown, 0, &["`stock`", "if the lock is still there"]);
+    assert_eq!(redis::cmd("EXISTS").arg("stock").query(&mut server.connect()), Ok(false));
+}
+
 #[test]
 fn a_replica_that_only_reads() {
     let master = Server::start();
