@@ -78,6 +78,11 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
+    /// Whether any line was read.
+    fn has_lines(&self) -> bool {
+        self.understood + self.passed_over > 0
+    }
+
     /// Ends a command with this status if enough was understood for a verdict: there is a line of MONITOR, no more than one
     /// line and one in a hundred were passed over, a capture has at most one gap in a thousand commands, and the writer did not
     /// fail.
@@ -143,7 +148,7 @@ impl TraceCommand<'_> {
 pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)) -> Result<Coverage, Failure> {
     let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), each };
     let mut pending: Option<CutLine<'_>> = None;
-    for (at, input) in inputs.iter().enumerate() {
+    'inputs: for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {}", os_error::sentence(&error)));
         let (source, length) = input.open().map_err(unusable)?;
         let progress = ReadProgress::of(length, input.to_string());
@@ -165,7 +170,17 @@ pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)
         }
         let mut lines = Lines::new(Cursor::new(begun).chain(source));
         let mut last = 0;
-        while let Some(text) = lines.next_line().map_err(unusable)? {
+        loop {
+            let text = match lines.next_line() {
+                Ok(Some(text)) => text,
+                Ok(None) => break,
+                // What was read is judged all the same, as it is where a capture ends early.
+                Err(error) if reading.coverage.has_lines() => {
+                    reading.coverage.ended_early = Some(format!("{input}: {}", os_error::sentence(&error)));
+                    break 'inputs;
+                }
+                Err(error) => return Err(unusable(error)),
+            };
             match text {
                 Text::Cut(number, text) if at + 1 < inputs.len() => {
                     pending = Some(CutLine { input, number, text: text.to_vec() });

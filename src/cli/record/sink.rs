@@ -39,7 +39,21 @@ struct OutputFile {
 
 enum Compressed {
     Not(BufWriter<NewFile>),
-    Gzip(GzEncoder<BufWriter<NewFile>>),
+    Gzip(GzEncoder<BufWriter<TakenFile>>),
+}
+
+/// A file below an encoder, which gives it up only once it has written its end. Where the disk is full it cannot, so the file is
+/// taken from below it, and what is written after that goes nowhere.
+struct TakenFile(Option<NewFile>);
+
+impl Write for TakenFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_mut().map_or(Ok(bytes.len()), |file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), Write::flush)
+    }
 }
 
 impl Sink {
@@ -147,20 +161,22 @@ impl Files {
 
 impl OutputFile {
     fn begin(path: PathBuf) -> io::Result<Self> {
-        let file = BufWriter::new(NewFile::begin(&path)?);
+        let file = NewFile::begin(&path)?;
         let to = match is_gzip(&path) {
-            true => Compressed::Gzip(GzEncoder::new(file, Compression::default())),
-            false => Compressed::Not(file),
+            true => Compressed::Gzip(GzEncoder::new(BufWriter::new(TakenFile(Some(file))), Compression::default())),
+            false => Compressed::Not(BufWriter::new(file)),
         };
         Ok(Self { path, to, bytes: 0 })
     }
 
     fn keep(self) -> io::Result<()> {
-        let file = match self.to {
-            Compressed::Not(file) => file,
-            Compressed::Gzip(file) => file.finish()?,
-        };
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
+        match self.to {
+            Compressed::Not(file) => file.into_inner().map_err(io::IntoInnerError::into_error)?.keep(),
+            Compressed::Gzip(file) => {
+                let below = file.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+                below.0.map_or(Ok(()), NewFile::keep)
+            }
+        }
     }
 
     /// Keeps what could be written: lines that are whole, of a compressed file the beginning.
@@ -168,13 +184,9 @@ impl OutputFile {
         match self.to {
             Compressed::Not(file) => file.into_parts().0.keep_lines(),
             Compressed::Gzip(mut file) => {
-                // The disk is full: the end of the compressed data may be missing, and `audit` then says so.
+                // The end of the compressed data may be missing, and `audit` then says so.
                 let _ = file.try_finish();
-                // The encoder would write its end once more when it is dropped.
-                match file.finish() {
-                    Ok(file) => file.into_parts().0.keep(),
-                    Err(error) => Err(error),
-                }
+                file.get_mut().get_mut().0.take().map_or(Ok(()), NewFile::keep)
             }
         }
     }
