@@ -79,6 +79,17 @@ fn input_that_is_not_understood_is_no_all_clear() {
 }
 
 #[test]
+fn what_stands_before_the_damage_in_compressed_input_is_judged() {
+    let lines = BESIDE.to_owned() + &calm().repeat(20_000);
+    for whole in [gzip(&lines), zstd(&lines)] {
+        let ended = audited(&whole[..whole.len() - 12]);
+        assert!(ended.code == Some(3) && ended.stderr.contains("the recording ended early"), "{ended:?}");
+        let found: Value = serde_json::from_str(&ended.stdout).expect("what was found is shown");
+        assert!(found["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{found}");
+    }
+}
+
+#[test]
 fn a_pipe_whose_writer_failed_is_no_all_clear() {
     for (written, code) in [(calm(), 0), (calm() + "17000", 3), (String::new(), 3)] {
         let mut command = lockshift();

@@ -201,6 +201,35 @@ fn a_disk_that_is_full_leaves_the_lines_that_are_whole() {
 }
 
 #[test]
+fn a_disk_that_is_full_leaves_the_beginning_of_a_compressed_file() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.log.gz");
+    let mut shell = Command::new("sh");
+    let script = r#"trap '' XFSZ; ulimit -f 64; exec "$0" record -o "$1""#;
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).env("REDIS_URL", server.url());
+    let running = Running::start(shell, [""; 0]);
+    until_watched(&server);
+    // Values that cannot be compressed.
+    let (mut writer, mut chance) = (server.connect(), fastrand::Rng::with_seed(1));
+    for _ in 0..300 {
+        cmd("SETNX").arg("lock").arg(noise(&mut chance, 1_000)).exec(&mut writer).unwrap();
+    }
+    let done = running.done();
+    assert_eq!(done.code, Some(3), "{done:?}");
+    assert!(done.stderr.contains("trace.log.gz: ") && done.stderr.contains("what came before is there"), "{done:?}");
+    assert_eq!(names(&folder), ["trace.log.gz"]);
+    let audited = Running::start(lockshift(), [Path::new("audit"), &file]).done();
+    assert!(audited.code == Some(3) && audited.stderr.contains("the recording ended early"), "{audited:?}");
+    assert!(audited.stdout.contains(" lines over "), "what came before is audited: {audited:?}");
+}
+
+/// So many letters and digits by chance.
+fn noise(chance: &mut fastrand::Rng, length: usize) -> String {
+    (0..length).map(|_| chance.alphanumeric()).collect()
+}
+
+#[test]
 fn a_client_without_permission_for_monitor_begins_no_file() {
     let server = Server::start();
     let (folder, file) = file();
