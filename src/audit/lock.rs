@@ -766,7 +766,11 @@ impl AuditedLock {
                 self.check_overrun(findings, key, &self.holds[own], exchange);
             }
             // A script that no known protocol has may well be this client's release.
-            let is_multiplexed = is_own && !self.conversations[by].holds && exchange.within.is_none();
+            let tried_again = self.conversations[by].previous.as_ref().is_some_and(|previous| {
+                // Otherwise it is its own lock that it deletes, if not as its protocol would.
+                previous.begins_attempt() && previous.line != self.holds[own].line
+            });
+            let is_multiplexed = is_own && tried_again && !self.conversations[by].holds && exchange.within.is_none();
             self.keys[key].statistics.multiplexed += u64::from(is_multiplexed);
             self.keys[key].statistics.guessed += u64::from(is_multiplexed);
             self.end(own, exchange.at);

@@ -94,7 +94,8 @@ impl Summaries {
     /// Keeps what is known of a lock that is forgotten.
     pub(super) fn add(&mut self, lock: &AuditedLock) {
         for (index, state) in lock.keys.iter().enumerate() {
-            if state.statistics.acquisitions > 0 || state.statistics.refusals > 0 {
+            let LockStatistics { acquisitions, refusals, unrecognised, .. } = state.statistics;
+            if acquisitions + refusals + unrecognised > 0 {
                 let conversations: Vec<&Conversation> =
                     lock.conversations.iter().filter(|it| it.home == index).collect();
                 self.add_key(lock.database, state, &conversations);

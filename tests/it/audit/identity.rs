@@ -7,7 +7,7 @@ use lockshift::monitor::Parser;
 use lockshift::race_id::RaceId;
 use lockshift::wire::script_file;
 
-use super::written::races;
+use super::written::{audit, races};
 
 const ALICE: &str = "a11ce000a11ce000a11ce000a11ce000";
 const BOB: &str = "b0b00000b0b00000b0b00000b0b00000";
@@ -377,4 +377,30 @@ fn a_release_by_an_unknown_script_is_no_sign_of_a_shared_connection() {
     let statistics = &lock(&audit).statistics;
     assert_eq!((statistics.acquisitions, statistics.refusals, statistics.releases), (2, 1, 2), "{audit:#?}");
     assert_eq!((statistics.multiplexed, statistics.pooled, statistics.guessed), (0, 0, 0), "{audit:#?}");
+}
+
+/// Some release by DEL what they have acquired with a token.
+#[test]
+fn a_holder_that_deletes_its_lock_without_comparing_shares_no_connection() {
+    let cycle = |from: &str, second: u32, token: char| {
+        let token = token.to_string().repeat(32);
+        format!(
+            "17000000{second:02}.000000 [0 {from}] \"SET\" \"lock\" \"{token}\" \"NX\" \"PX\" \"3000\"\n\
+             17000000{second:02}.500000 [0 {from}] \"DEL\" \"lock\"\n"
+        )
+    };
+    let found =
+        audit(&[cycle("10.0.0.1:1", 10, 'a'), cycle("10.0.0.1:1", 11, 'b'), cycle("10.0.0.2:1", 12, 'c')].concat());
+    let statistics = &found.locks[0].statistics;
+    assert_eq!((statistics.acquisitions, statistics.multiplexed, statistics.pooled), (3, 0, 0), "{statistics:#?}");
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
+
+/// As redis-py writes where no timeout is given: no protocol of the catalogue does.
+#[test]
+fn an_attempt_that_no_known_protocol_sends_is_counted_though_nothing_else_happens() {
+    let found =
+        audit("1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"041c8b88eb6a11f1a52b02fc00000001\" \"NX\"\n");
+    let counts = |lock: &LockSummary| (lock.statistics.acquisitions, lock.statistics.unrecognised);
+    assert_eq!(found.locks.iter().map(counts).collect::<Vec<_>>(), [(0, 1)]);
 }
