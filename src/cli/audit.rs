@@ -9,7 +9,7 @@ use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
 use super::output;
 use super::trace::{self, TraceInput};
-use crate::audit::Auditor;
+use crate::audit::{Audit, Auditor};
 use crate::driver::host;
 use crate::report::AuditReport;
 
@@ -24,8 +24,8 @@ use crate::report::AuditReport;
 ///
 /// Exit status 1 means that races happened. Lines that MONITOR does not write are named on standard error and passed over.
 /// Exit status 3 means that the trace does not suffice for a verdict: it is empty, or more than one line and more than one in
-/// a hundred were passed over, or its writer failed, or clients could only be guessed and no race was found. What was found
-/// is shown all the same.
+/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed or none of them
+/// acquires as a known protocol does. What was found is shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -47,10 +47,22 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let audits = auditors.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audits.iter().all(|(_, audit)| audit.findings.is_empty()) { Exit::Yes } else { Exit::No };
-    let doubt = args.identity.doubt(audits.iter().map(|(_, audit)| audit)).filter(|_| exit == Exit::Yes);
+    let each = || audits.iter().map(|(_, audit)| audit);
+    let doubt = args.identity.doubt(each()).or_else(|| unknown(each())).filter(|_| exit == Exit::Yes);
     output::print(&AuditReport::of(audits, took, args.all), global)?;
     coverage.verdict(exit)?;
     doubt.map_or(Ok(exit), Err)
+}
+
+/// Why an audit without a race is no all-clear: clients tried to acquire, and none of them as a known protocol does.
+fn unknown<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
+    let locks = audits.flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);
+    let (known, unrecognised) = locks.fold((0, 0), |(known, unrecognised), lock| {
+        (known + lock.acquisitions + lock.refusals, unrecognised + lock.unrecognised)
+    });
+    (known == 0 && unrecognised > 0).then(|| {
+        Failure::new(Exit::Unusable, "no known protocol sends what tries to acquire here, so races may be missing")
+    })
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
