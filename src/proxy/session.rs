@@ -754,7 +754,8 @@ impl ProxySession {
             if reading.passes || is_message {
                 self.traffic.to_client.extend_from_slice(&rest[..used]);
             }
-            if !is_message && !(reading.passes && reading.is_long()) {
+            let is_needed = !reading.passes || !reading.is_long();
+            if is_needed && !is_message {
                 reading.frame.extend_from_slice(&rest[..used]);
             }
             rest = &rest[used..];
