@@ -113,6 +113,15 @@ fn is_known(scheme: &str) -> bool {
     SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
+/// Whether this begins as an address does. Looks no further than the longest scheme.
+fn begins_with_scheme(typed: &str) -> bool {
+    SCHEMES.iter().any(|known| {
+        typed
+            .split_at_checked(known.len())
+            .is_some_and(|(scheme, rest)| scheme.eq_ignore_ascii_case(known) && rest.starts_with("://"))
+    })
+}
+
 /// Splits what was typed into addresses: at every comma that a scheme follows. The others are between sentinels, or within
 /// passwords.
 pub(super) fn split(typed: &str) -> Vec<&str> {
@@ -120,7 +129,7 @@ pub(super) fn split(typed: &str) -> Vec<&str> {
     let mut begin = 0;
     for (at, _) in typed.match_indices(',') {
         let rest = &typed[at + 1..];
-        if rest.split_once("://").is_some_and(|(scheme, _)| is_known(scheme)) {
+        if begins_with_scheme(rest) {
             addresses.push(&typed[begin..at]);
             begin = at + 1;
         }
