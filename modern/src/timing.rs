@@ -26,24 +26,28 @@ pub enum Timing {
     PxAt,
     /// `EXAT`: until a second; the moment is rounded up to a whole one, the lease is not. Redis 6.2.
     ExAt,
+    /// No option: the lock lasts until it is released, and a holder that dies leaves it for ever. `redis-py` locks so unless
+    /// it is given a timeout.
+    None,
 }
 
 impl Timing {
     /// The lease at the resolution of the option: in whole milliseconds or seconds, rounded up.
     pub(crate) fn rounded(self, lease: Lease) -> Lease {
         match self {
-            Self::Px | Self::PxAt | Self::ExAt => lease.rounded_up_to(Duration::from_millis(1)),
+            Self::Px | Self::PxAt | Self::ExAt | Self::None => lease.rounded_up_to(Duration::from_millis(1)),
             Self::Ex => lease.rounded_up_to(Duration::from_secs(1)),
         }
     }
 
-    /// The option, for a lease that begins `now`.
-    pub(crate) fn expiry(self, lease: Lease, now: UnixTime) -> Expiry {
+    /// The option, for a lease that begins `now`; `None` if it is not sent.
+    pub(crate) fn expiry(self, lease: Lease, now: UnixTime) -> Option<Expiry> {
         match self {
-            Self::Px => Expiry::Px(lease.length()),
-            Self::Ex => Expiry::Ex(lease.length()),
-            Self::PxAt => Expiry::PxAt(now.saturating_add(lease.length())),
-            Self::ExAt => Expiry::ExAt(now.saturating_add(lease.length())),
+            Self::Px => Some(Expiry::Px(lease.length())),
+            Self::Ex => Some(Expiry::Ex(lease.length())),
+            Self::PxAt => Some(Expiry::PxAt(now.saturating_add(lease.length()))),
+            Self::ExAt => Some(Expiry::ExAt(now.saturating_add(lease.length()))),
+            Self::None => None,
         }
     }
 
@@ -51,7 +55,7 @@ impl Timing {
     pub(crate) fn end(self, lease: Lease, now: UnixTime) -> Option<UnixTime> {
         let end = now.saturating_add(lease.length());
         match self {
-            Self::Px | Self::Ex => None,
+            Self::Px | Self::Ex | Self::None => None,
             Self::PxAt => Some(end.rounded_up_to(Duration::from_millis(1))),
             Self::ExAt => Some(end.rounded_up_to(Duration::from_secs(1))),
         }

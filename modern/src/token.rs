@@ -25,7 +25,8 @@ const ALREADY_EXPIRED: Lease = match Lease::new(Lease::MIN) {
     Err(_) => panic!("the shortest lease is a lease"),
 };
 
-/// `SET key token NX PX lease`; released and extended only while the key holds the token.
+/// `SET key token NX PX lease`; released and extended only while the key holds the token. With [`Timing::None`] it does not
+/// expire, and to extend it is to look whether it still holds.
 ///
 /// ```
 /// use core::time::Duration;
@@ -85,11 +86,16 @@ impl Locker for TokenLock {
         self.timing.rounded(self.lease)
     }
 
+    fn expires(&self) -> bool {
+        self.timing != Timing::None
+    }
+
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let since = redis.clock()?;
         let token = owner.token.hex().into_bytes();
+        let set = Set::new(&self.key, &token).only(Only::IfMissing);
         let expiry = self.timing.expiry(self.lease(), since.wall);
-        if !redis.set(&Set::new(&self.key, &token).only(Only::IfMissing).expiry(expiry))? {
+        if !redis.set(&expiry.map_or(set, |expiry| set.expiry(expiry)))? {
             return self.held(redis);
         }
         let hold = Hold { value: token, since, lease: self.lease(), fence: None };
@@ -170,10 +176,13 @@ impl TokenLock {
         }
     }
 
-    /// Sets a new expiry, one lease from `now`, if the key holds exactly `token`. Returns whether it was set.
+    /// Sets a new expiry, one lease from `now`, if the key holds exactly `token`. Returns whether it does.
     fn expire_if_equal(&self, token: &[u8], now: UnixTime, redis: &mut Transcript) -> Turn<bool> {
         let lease = self.lease();
-        let set = Set::new(&self.key, token).only(Only::IfEquals(token)).expiry(self.timing.expiry(lease, now));
+        let Some(expiry) = self.timing.expiry(lease, now) else {
+            return Ok(redis.get(&self.key)?.is_some_and(|value| value == token));
+        };
+        let set = Set::new(&self.key, token).only(Only::IfEquals(token)).expiry(expiry);
         if self.native.set_ifeq
             && let Some(written) = unless_refused(redis.set(&set))?
         {

@@ -17,6 +17,7 @@ use self::operation::RecognisedOperation;
 use super::command_name::CommandName;
 use super::correspondence::{Correspondence, OWNER};
 use super::exchange::LockExchange;
+use super::stamp::looks_like_token;
 use super::variants::Variant;
 use crate::legacy::{Clock, Lock, Moment, Refresh};
 use crate::lock::{Acquired, Extended, Hold, Lease, Locker};
@@ -49,10 +50,20 @@ pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[LockExchange]
     let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(LockExchange::reads);
     leases(variant, exchanges).into_iter().find_map(|lease| {
         let locker = variant.locker(key.clone(), lease, met);
+        if is_mark(variant, &*locker, exchanges) {
+            return None;
+        }
         let along = Recogniser { variant, locker: &*locker, exchanges };
         // A refused client may leave its queue long after its attempt.
         along.attempts(0, Correspondence::default()).or_else(|| along.withdraws(0, Correspondence::default()))
     })
+}
+
+/// Whether it is no more than a key that is written once, such as a mark of what was done: it looks like a lock that never
+/// expires, and no token is in it.
+fn is_mark(variant: &Variant, locker: &dyn Locker, exchanges: &[LockExchange]) -> bool {
+    let names_owner = || exchanges.first().and_then(LockExchange::writes).is_some_and(looks_like_token);
+    variant.dialect().is_none() && !locker.expires() && !names_owner()
 }
 
 /// The leases that the client may have asked for: by a time to live that it set, by its stamp.

@@ -90,7 +90,7 @@ pub(super) const ROWS: &[Modern] = &[
         source: "Redis documentation, \"Distributed Locks with Redis\", and SET, \"Patterns\"",
         encoding: "<hex>",
         settings: &[
-            Setting::of("expiry", &["px", "ex", "pxat", "exat"]),
+            Setting::of("expiry", &["px", "ex", "pxat", "exat", "none"]),
             Setting::of("key", &["same", "sibling"]),
             Setting::of("native", &["none", "redis-8.4", "valkey-8.1", "valkey-9.0"]),
             ANNOUNCED,

@@ -117,7 +117,7 @@ impl Protocol {
         }
     }
 
-    /// Its properties, one per axis of the catalogue; for modern locks, its options: `expiry=px|ex|pxat|exat`.
+    /// Its properties, one per axis of the catalogue; for modern locks, its options: `expiry=px|ex|pxat|exat|none`.
     pub fn options(self) -> Vec<String> {
         match self.0 {
             Row::Legacy(dialect) => dialect.options(),

@@ -1,4 +1,4 @@
-//! An option that may follow a protocol's name: `expiry=px|ex|pxat|exat`.
+//! An option that may follow a protocol's name: `expiry=px|ex|pxat|exat|none`.
 
 use std::fmt;
 

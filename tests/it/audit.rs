@@ -4,6 +4,7 @@ mod accuracy;
 mod begun;
 mod beliefs;
 mod bridges;
+mod endless;
 mod fleet;
 mod identity;
 mod lease_end;

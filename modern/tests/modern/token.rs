@@ -123,6 +123,28 @@ fn an_absolute_end_is_limited_by_the_server_clock() {
     }
 }
 
+/// The server's commands that compare have nothing to set either.
+#[test]
+fn a_lock_without_expiry_lasts_until_it_is_released() {
+    for native in [Native::NONE, Native::VALKEY_9_0] {
+        let lock = token_lock().timed(Timing::None).native(native);
+        assert!(!lock.expires() && lock.lease() == lease(10_000));
+        let own = hold(0, 10_000);
+        assert_eq!(acquire(&lock, "clock -> 0\nSET k <token> NX -> OK"), Ok(Acquired::Won(own.clone())));
+        let held = Acquired::Held(Held::because(Refusal::Live));
+        assert_eq!(acquire(&lock, "clock -> 0\nSET k <token> NX -> (nil)"), Ok(held));
+        let looks = [
+            ("\"<token>\"", Extended::Until(hold(4, 10_000))),
+            ("\"theirs\"", Extended::Lost),
+            ("(nil)", Extended::Lost),
+        ];
+        for (value, extended) in looks {
+            let dialogue = format!("clock -> 4\nGET k -> {value}");
+            assert_eq!(play(&dialogue, |redis| lock.extend(&own, redis)), Ok(extended), "{value}");
+        }
+    }
+}
+
 /// The server's clock is 1 ms ahead, and exactly so much less drift is counted from there.
 #[test]
 fn a_lease_that_ends_no_earlier_by_the_server_clock_is_counted_from_its_own_beginning() {

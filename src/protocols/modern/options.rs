@@ -49,6 +49,7 @@ impl<'a> Options<'a> {
             Some("ex") => Timing::Ex,
             Some("pxat") => Timing::PxAt,
             Some("exat") => Timing::ExAt,
+            Some("none") => Timing::None,
             Some(_) | None => Timing::Px,
         }
     }

@@ -396,11 +396,10 @@ fn a_holder_that_deletes_its_lock_without_comparing_shares_no_connection() {
     assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
 
-/// As redis-py writes where no timeout is given: no protocol of the catalogue does.
+/// A mark that is set once, as it seems: no protocol of the catalogue writes such a value.
 #[test]
 fn an_attempt_that_no_known_protocol_sends_is_counted_though_nothing_else_happens() {
-    let found =
-        audit("1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"041c8b88eb6a11f1a52b02fc00000001\" \"NX\"\n");
+    let found = audit("1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"worker 7\" \"NX\"\n");
     let counts = |lock: &LockSummary| (lock.statistics.acquisitions, lock.statistics.unrecognised);
     assert_eq!(found.locks.iter().map(counts).collect::<Vec<_>>(), [(0, 1)]);
 }

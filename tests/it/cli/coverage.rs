@@ -118,7 +118,7 @@ fn clients_that_can_only_be_guessed_are_no_all_clear_unless_the_caller_says_what
 
 #[test]
 fn attempts_of_no_known_protocol_alone_are_no_all_clear() {
-    let unknown = "1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"041c8b88eb6a11f1a52b02fc00000001\" \"NX\"\n";
+    let unknown = "1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"worker 7\" \"NX\"\n";
     let ended = audited(unknown.as_bytes());
     assert!(ended.code == Some(3) && ended.stderr.contains("no known protocol sends"), "{ended:?}");
     assert_eq!(audited((unknown.to_owned() + &calm()).as_bytes()).code, Some(0));

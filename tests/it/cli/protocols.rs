@@ -35,7 +35,7 @@ fn a_named_protocol_is_shown_in_full() {
     let card = done(lockshift(), ["protocols", "php-getset", "token,expiry=exat"]).stdout;
     assert!(card.starts_with("php-getset\n  world     legacy\n"), "{card}");
     assert!(card.contains("\n  takeover  GETSET") && card.contains("\ntoken\n  world   modern\n"), "{card}");
-    assert!(card.contains("  option  expiry=px|ex|pxat|exat\n"), "{card}");
+    assert!(card.contains("  option  expiry=px|ex|pxat|exat|none\n"), "{card}");
 }
 
 #[test]
