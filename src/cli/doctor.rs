@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 /// Examines each master.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let fleet: Vec<_> = args.fleet.iter().flat_map(|fleet| fleet.0.iter().cloned()).collect();
+    let fleet = Fleet::members(&args.fleet);
     let mut checkups = Vec::new();
     for server in args.server.servers()? {
         let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::named::protocol;
+use super::named::{Fleet, fleet};
 use super::server_options::ServerOptions;
 use super::{failure, hazards, output, values};
 use crate::driver::{Error, blocking};
@@ -29,8 +29,8 @@ pub(super) struct Args {
     #[arg(value_parser = values::key())]
     key: Key,
     /// Ask only the protocols that share this key, instead of all that are known
-    #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',')]
-    fleet: Vec<Choice>,
+    #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true)]
+    fleet: Vec<Fleet>,
     /// Name every protocol, not only the first few of each kind
     #[arg(long, short)]
     all: bool,
@@ -45,12 +45,13 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut connection = server.connect().map_err(refused)?;
     let seen = blocking::run(&mut connection, &|redis: &mut Transcript| look(&args.key, redis));
     let sight = seen.map_err(|broken| failure::of_lock(&server, &Error::because(&args.key, broken.cause)))?;
-    let finding = match args.fleet.as_slice() {
+    let fleet = Fleet::members(&args.fleet);
+    let finding = match fleet.as_slice() {
         [] => Finding::of(sight),
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
     };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
-    let inspection = Inspection::of(finding, args.all).on_server(hazards::of_server(&server, &args.fleet));
+    let inspection = Inspection::of(finding, args.all).on_server(hazards::of_server(&server, &fleet));
     output::print(&inspection, global)?;
     Ok(exit)
 }

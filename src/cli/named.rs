@@ -28,7 +28,14 @@ pub(super) const fn protocol() -> ByName<Choice> {
 
 /// Several protocols.
 #[derive(Clone, Debug)]
-pub(super) struct Fleet(pub(super) Vec<Choice>);
+pub(super) struct Fleet(Vec<Choice>);
+
+impl Fleet {
+    /// The members of all that were given.
+    pub(super) fn members(given: &[Self]) -> Vec<Choice> {
+        given.iter().flat_map(|fleet| fleet.0.iter().cloned()).collect()
+    }
+}
 
 /// Protocols between commas, each with the options that follow it: `token,announce=publish,php-getset` are two.
 pub(super) const fn fleet() -> ByName<Fleet> {

@@ -7,11 +7,10 @@ use std::num::NonZeroU32;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
-use super::named::protocol;
+use super::named::{Fleet, fleet};
 use super::server_options::ServerOptions;
 use super::{failure, hazards, output};
 use crate::driver::host;
-use crate::protocols::Choice;
 use crate::report::ScanReport;
 use crate::scan::{ScanSummary, Walk};
 use pace::ScanPace;
@@ -40,8 +39,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     rate: Option<NonZeroU32>,
     /// The protocols that share these keys
-    #[arg(long, value_name = "PROTOCOL,...", value_parser = protocol(), hide_possible_values = true, value_delimiter = ',')]
-    fleet: Vec<Choice>,
+    #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true)]
+    fleet: Vec<Fleet>,
     /// Show no more than this many locks; all are counted. JSON has all of them, as they are found
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
@@ -55,11 +54,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
     let pace = ScanPace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
-    let on_server = hazards::of_server(&server, &args.fleet);
+    let fleet = Fleet::members(&args.fleet);
+    let on_server = hazards::of_server(&server, &fleet);
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
     let stream = global.json.then(|| output::JsonListStream::begin("locks"));
     let began = host::mono();
-    let mut scan = RunningScan::new(walk, pace, &args.fleet, summary, stream);
+    let mut scan = RunningScan::new(walk, pace, &fleet, summary, stream);
     let ended = scan.walk(&masters);
     let (summary, stream) = scan.close();
     let ended = match ended {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     };
     let seconds = host::mono().saturating_since(began);
     let is_whole = matches!(ended, ScanEnd::Whole);
-    let scanned = ScanReport::of(&summary, seconds, !args.fleet.is_empty(), is_whole).on_server(on_server);
+    let scanned = ScanReport::of(&summary, seconds, !fleet.is_empty(), is_whole).on_server(on_server);
     match stream {
         Some(stream) => stream.end(&scanned)?,
         None => output::print(&scanned, global)?,

@@ -332,6 +332,20 @@ fn a_fleet_is_asked_instead_of_everybody() {
     assert!(!fleet.contains("redis-objects-1.4.2"), "who neither wrote it nor shares it: {fleet}");
 }
 
+/// As redis-py locks where it is given no timeout.
+#[test]
+fn a_token_without_an_expiry_is_asked_of_a_fleet_with_options() {
+    let server = Server::start();
+    set(&server, "041c8b88eb6a11f1a52b02fc00000001");
+    for command in [&["inspect", "stock"][..], &["scan"]] {
+        let fleet = [command, &["--fleet", "token,expiry=none,php-getset"]].concat();
+        let asked = done(lockshift_at(&server), fleet);
+        for hazard in ["token will never get past it", "expired to php-getset, which would take it"] {
+            assert!(asked.stdout.contains(hazard), "{asked:?}");
+        }
+    }
+}
+
 #[test]
 fn it_only_reads() {
     let server = Server::start();
