@@ -187,7 +187,7 @@ pub(crate) const CLIENTS: &[Client] = &[
     Client::java("redisson-4", REDISSON),
     Client::quick("redis-py-2.9", &[Spoken::of("redis-py-2.8-python3")]),
     Client::quick("redis-py-2.10", &[Spoken::of("redis-py-2.10"), Spoken::of("redis-py-2.10-lua")]),
-    Client::quick("redis-py", TOKEN),
+    Client::quick("redis-py", &[Spoken::of("token").that_extends(), Spoken::of("token,expiry=none")]),
     // Its clock has more digits than that of Python 2, in which the row is written.
     Client::quick("redset", &[Spoken::of("redset-repr").with_own_value()]),
     Client::quick("retools", &[Spoken::of("retools-0.4")]),

@@ -19,6 +19,11 @@ def options(dialect):
     return {"lock_class": getattr(redis.lock, CLASSES[dialect])} if dialect in CLASSES else {}
 
 
+def timeout(dialect, lease_ms):
+    """In seconds; a lock without one does not expire."""
+    return None if dialect == "token,expiry=none" else int(lease_ms) / 1000
+
+
 def connect():
     return redis.StrictRedis(host="127.0.0.1", port=int(sys.argv[1]))
 
@@ -30,7 +35,7 @@ class Locks:
 
     def acquire(self, dialect, key, lease_ms):
         lease = int(lease_ms) / 1000
-        lock = self.redis.lock(key, timeout=lease, sleep=min(0.1, lease), **options(dialect))
+        lock = self.redis.lock(key, timeout=timeout(dialect, lease_ms), sleep=min(0.1, lease), **options(dialect))
         won = lock.acquire(blocking=False)
         if won:
             self.held[key] = lock
@@ -38,7 +43,7 @@ class Locks:
 
     def lock(self, dialect, key, lease_ms, patience_ms):
         """The library's own waiting."""
-        lock = self.redis.lock(key, timeout=int(lease_ms) / 1000, blocking_timeout=int(patience_ms) / 1000)
+        lock = self.redis.lock(key, timeout=timeout(dialect, lease_ms), blocking_timeout=int(patience_ms) / 1000)
         won = lock.acquire()
         if won:
             self.held[key] = lock
