@@ -5,7 +5,8 @@ macro_rules! locks_by_name {
     () => {
         /// A lock that only its holder can release, and whose release is announced to those who wait. Holders and waiters are
         /// token locks of this library; for the plain lock that other libraries share (`SET key token NX PX`), use
-        /// [`protocol`](Self::protocol) with the name `token`.
+        /// [`protocol`](Self::protocol) with the name `token`; with `token,expiry=none` where they set no expiry, as redis-py
+        /// does unless it is given a timeout.
         ///
         /// A user of Redis with permissions of its own needs those that `lockshift protocols --acl token,announce=publish`
         /// prints. One who may not publish on the lock's channel can acquire, but each of its releases deletes the key and
