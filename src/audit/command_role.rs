@@ -19,6 +19,10 @@ pub(super) enum CommandRole {
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
     Steers,
+    /// MOVE, RESTORE, HSET and others: changes its first key in a way that is not followed.
+    Alters,
+    /// COPY, MSET and others: changes some of its keys in a way that is not followed.
+    AltersSeveral,
     /// RENAME, RENAMENX: a key goes, and another one holds what it held.
     Moves,
     /// FLUSHALL, FLUSHDB, SWAPDB: all keys.
@@ -30,7 +34,7 @@ pub(super) enum CommandRole {
 impl CommandRole {
     /// The role of the command with this name, in whatever case it was written.
     pub(super) fn of(name: &[u8]) -> Self {
-        let mut small = [0_u8; 10];
+        let mut small = [0_u8; 16];
         let Some(small) = small.get_mut(..name.len()) else { return Self::Other };
         small.copy_from_slice(name);
         small.make_ascii_lowercase();
@@ -39,10 +43,17 @@ impl CommandRole {
             b"set" | b"setex" | b"psetex" => Self::Writes,
             b"get" | b"exists" => Self::Looks,
             b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
-            | b"pttl" | b"getdel" | b"getex" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
+            | b"pttl" | b"getdel" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
             b"msetnx" => Self::Joins,
             b"time" => Self::Times,
             b"eval" | b"evalsha" | b"fcall" => Self::Runs,
+            b"move" | b"restore" | b"getex" | b"setrange" | b"setbit" | b"bitfield" | b"decr" | b"incrby"
+            | b"decrby" | b"incrbyfloat" | b"hset" | b"hmset" | b"hsetnx" | b"hdel" | b"hincrby" | b"hincrbyfloat"
+            | b"hgetdel" | b"hgetex" | b"hsetex" | b"hexpire" | b"hpexpire" | b"zadd" | b"zrem" | b"zincrby"
+            | b"zpopmin" | b"zpopmax" | b"zremrangebyscore" | b"zremrangebyrank" | b"zremrangebylex"
+            | b"sinterstore" | b"sunionstore" | b"sdiffstore" | b"zinterstore" | b"zunionstore" | b"zdiffstore"
+            | b"zrangestore" | b"geosearchstore" => Self::Alters,
+            b"copy" | b"migrate" | b"mset" | b"msetex" | b"bitop" | b"sort" => Self::AltersSeveral,
             b"rename" | b"renamenx" => Self::Moves,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,

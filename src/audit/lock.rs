@@ -155,11 +155,24 @@ impl AuditedLock {
 
     /// A command that is not understood may have done anything to this key.
     pub(super) fn was_touched_unseen(&mut self, key: &[u8]) {
-        if let Some(key) = self.keys.index_of(key) {
-            self.keys[key].is_known = false;
-            self.keys[key].written = None;
+        if let Some(key) = self.forget_content(key) {
             self.keys[key].statistics.unrecognised += 1;
         }
+    }
+
+    /// A command whose effect is not followed may have changed this key.
+    pub(super) fn was_altered(&mut self, key: &[u8]) {
+        if let Some(key) = self.forget_content(key) {
+            self.keys[key].statistics.unfollowed += 1;
+        }
+    }
+
+    /// Forgets what this key holds; `None` if it is no key of this lock.
+    fn forget_content(&mut self, key: &[u8]) -> Option<usize> {
+        let key = self.keys.index_of(key)?;
+        self.keys[key].is_known = false;
+        self.keys[key].written = None;
+        Some(key)
     }
 
     /// The text that one of its keys holds, and when that expires.

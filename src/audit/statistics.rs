@@ -93,6 +93,8 @@ pub struct LockStatistics {
     pub guessed: u64,
     /// Number of commands that try to change the lock and that no protocol sends there.
     pub unrecognised: u64,
+    /// Number of commands that may have changed the key and whose effect is not followed, such as MOVE and RESTORE.
+    pub unfollowed: u64,
     /// Number of acquisitions that are certain.
     pub certain: u64,
 }
@@ -112,6 +114,7 @@ impl LockStatistics {
         self.lapsed += other.lapsed;
         self.guessed += other.guessed;
         self.unrecognised += other.unrecognised;
+        self.unfollowed += other.unfollowed;
         self.held.merge(&other.held);
         self.waited.merge(&other.waited);
     }

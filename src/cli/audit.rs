@@ -24,8 +24,8 @@ use crate::report::AuditReport;
 ///
 /// Exit status 1 means that races happened. Lines that MONITOR does not write are named on standard error and passed over.
 /// Exit status 3 means that the trace does not suffice for a verdict: it is empty, or more than one line and more than one in
-/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed or none of them
-/// acquires as a known protocol does. What was found is shown all the same.
+/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed, none of them
+/// acquires as a known protocol does, or a lock was changed in a way that is not followed. What was found is shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -48,7 +48,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audits.iter().all(|(_, audit)| audit.findings.is_empty()) { Exit::Yes } else { Exit::No };
     let each = || audits.iter().map(|(_, audit)| audit);
-    let doubt = args.identity.doubt(each()).or_else(|| unknown(each())).filter(|_| exit == Exit::Yes);
+    let doubt = args
+        .identity
+        .doubt(each())
+        .or_else(|| unknown(each()))
+        .or_else(|| unfollowed(each()))
+        .filter(|_| exit == Exit::Yes);
     output::print(&AuditReport::of(audits, took, args.all), global)?;
     coverage.verdict(exit)?;
     doubt.map_or(Ok(exit), Err)
@@ -63,6 +68,17 @@ fn unknown<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
     (known == 0 && unrecognised > 0).then(|| {
         Failure::new(Exit::Unusable, "no known protocol sends what tries to acquire here, so races may be missing")
     })
+}
+
+/// Why an audit without a race is no all-clear: what some command did to a lock is not known.
+fn unfollowed<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
+    let mut locks = audits.flat_map(|audit| &audit.locks);
+    let lock = locks.find(|lock| lock.statistics.unfollowed > 0)?;
+    let text = format_args!(
+        "lock key `{}` may have been changed by a command whose effect an audit does not follow, so races may be missing",
+        lock.key
+    );
+    Some(Failure::new(Exit::Unusable, text))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

@@ -16,6 +16,7 @@ mod refreshed;
 mod several;
 mod tokens;
 mod truth;
+mod unfollowed;
 mod written;
 
 pub(crate) use written::audit;

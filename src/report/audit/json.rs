@@ -51,6 +51,8 @@ pub(super) struct LockJson {
     /// Number of commands whose client could only be guessed.
     pub(super) guessed: u64,
     pub(super) unrecognised: u64,
+    /// Number of commands that may have changed the key and whose effect is not followed.
+    pub(super) unfollowed: u64,
     pub(super) held_p50_ms: Option<f64>,
     pub(super) held_p99_ms: Option<f64>,
     pub(super) waited_p50_ms: Option<f64>,
@@ -129,6 +131,7 @@ impl LockJson {
             lapsed: lock.statistics.lapsed,
             guessed: lock.statistics.guessed,
             unrecognised: lock.statistics.unrecognised,
+            unfollowed: lock.statistics.unfollowed,
             held_p50_ms: millis(held, 0.5),
             held_p99_ms: millis(held, 0.99),
             waited_p50_ms: millis(waited, 0.5),
