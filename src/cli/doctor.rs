@@ -3,7 +3,7 @@
 use super::exit::{Exit, Failure};
 use super::failure;
 use super::global_options::GlobalOptions;
-use super::named::{Fleet, fleet};
+use super::named::{FleetArg, fleet};
 use super::output;
 use super::server_options::ServerOptions;
 use crate::doctor::examine;
@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The protocols that will use the server, each with its options: their commands and needs are examined. The library's
     /// `Locks::token` is `token,announce=publish`
     #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true, default_value = "token")]
-    fleet: Vec<Fleet>,
+    fleet: Vec<FleetArg>,
     /// The keys of the fleet, for the permissions: a pattern of Redis
     #[arg(long = "match", value_name = "GLOB", default_value = "*")]
     pattern: String,
@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 /// Examines each master.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let fleet = Fleet::members(&args.fleet);
+    let fleet = FleetArg::members(&args.fleet);
     let mut checkups = Vec::new();
     for server in args.server.servers()? {
         let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
-use super::named::{Fleet, fleet};
+use super::named::{FleetArg, fleet};
 use super::server_options::ServerOptions;
 use super::{failure, hazards, output, values};
 use crate::driver::{Error, blocking};
@@ -30,7 +30,7 @@ pub(super) struct Args {
     key: Key,
     /// Ask only the protocols that share this key, instead of all that are known
     #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true)]
-    fleet: Vec<Fleet>,
+    fleet: Vec<FleetArg>,
     /// Name every protocol, not only the first few of each kind
     #[arg(long, short)]
     all: bool,
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut connection = server.connect().map_err(refused)?;
     let seen = blocking::run(&mut connection, &|redis: &mut Transcript| look(&args.key, redis));
     let sight = seen.map_err(|broken| failure::of_lock(&server, &Error::because(&args.key, broken.cause)))?;
-    let fleet = Fleet::members(&args.fleet);
+    let fleet = FleetArg::members(&args.fleet);
     let finding = match fleet.as_slice() {
         [] => Finding::of(sight),
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),

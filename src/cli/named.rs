@@ -28,9 +28,9 @@ pub(super) const fn protocol() -> ByName<Choice> {
 
 /// Several protocols.
 #[derive(Clone, Debug)]
-pub(super) struct Fleet(Vec<Choice>);
+pub(super) struct FleetArg(Vec<Choice>);
 
-impl Fleet {
+impl FleetArg {
     /// The members of all that were given.
     pub(super) fn members(given: &[Self]) -> Vec<Choice> {
         given.iter().flat_map(|fleet| fleet.0.iter().cloned()).collect()
@@ -38,11 +38,11 @@ impl Fleet {
 }
 
 /// Protocols between commas, each with the options that follow it: `token,announce=publish,php-getset` are two.
-pub(super) const fn fleet() -> ByName<Fleet> {
+pub(super) const fn fleet() -> ByName<FleetArg> {
     let parse = |typed: &str| {
         let protocols =
             split(typed).iter().map(|name| name.parse()).collect::<Result<_, crate::protocols::Unsuitable>>();
-        protocols.map(Fleet).map_err(|error| error.to_string())
+        protocols.map(FleetArg).map_err(|error| error.to_string())
     };
     ByName::new(parse, protocol_names)
 }

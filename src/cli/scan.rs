@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
-use super::named::{Fleet, fleet};
+use super::named::{FleetArg, fleet};
 use super::server_options::ServerOptions;
 use super::{failure, hazards, output};
 use crate::driver::host;
@@ -40,7 +40,7 @@ pub(super) struct Args {
     rate: Option<NonZeroU32>,
     /// The protocols that share these keys
     #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true)]
-    fleet: Vec<Fleet>,
+    fleet: Vec<FleetArg>,
     /// Show no more than this many locks; all are counted. JSON has all of them, as they are found
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
     let pace = ScanPace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
-    let fleet = Fleet::members(&args.fleet);
+    let fleet = FleetArg::members(&args.fleet);
     let on_server = hazards::of_server(&server, &fleet);
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
     let stream = global.json.then(|| output::JsonListStream::begin("locks"));

@@ -102,7 +102,7 @@ fn malformed(typed: &str) -> InvalidAddress {
     let reason = if !is_known(scheme) {
         "it begins with redis://, rediss://, redis+unix:// or redis+sentinel://"
     } else if has_impossible_port(rest.rsplit('@').next().unwrap_or_default()) {
-        "its port is none from 0 to 65535"
+        "its port is not between 0 and 65535"
     } else {
         "behind its scheme comes [user:password@]host[:port]; in a password write ? as %3F, / as %2F, # as %23 and @ as %40"
     };

@@ -55,7 +55,7 @@ fn an_address_is_refused_for_what_is_wrong_with_it() {
         ("", "no address"),
         (" ", "no address"),
         ("127.0.0.1:6379", "it begins with redis://"),
-        ("redis://127.0.0.1:99999/", "redis://127.0.0.1:99999/ is not the address of a Redis: its port is none"),
+        ("redis://127.0.0.1:99999/", "redis://127.0.0.1:99999/ is not the address of a Redis: its port is not"),
         ("redis://:sesame?x@127.0.0.1/", "as %3F"),
     ] {
         let refusal = address.parse::<Server>().expect_err("it is malformed").to_string();
