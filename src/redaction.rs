@@ -160,7 +160,7 @@ fn kept(name: &[u8]) -> Kept {
     match name {
         b"del" | b"unlink" | b"exists" | b"watch" | b"rename" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat"
         | b"persist" | b"ttl" | b"pttl" | b"get" | b"getdel" | b"getex" | b"incr" | b"flushall" | b"flushdb"
-        | b"swapdb" => Kept::All,
+        | b"swapdb" | b"copy" | b"bitop" | b"sort" => Kept::All,
         b"set" | b"setnx" | b"getset" | b"setex" | b"psetex" | b"append" | b"delex" | b"delifeq" | b"hget"
         | b"hset" | b"hsetnx" | b"hmset" | b"hdel" | b"hexists" | b"hincrby" | b"zadd" | b"zrem" | b"publish" => {
             Kept::First
@@ -209,6 +209,9 @@ mod tests {
             r#""SETNX" "k" "\xac\xed\x00\x05t\x00\n1700000010""#,
             r#""EVAL" "if redis.call('get', KEYS[1]) == ARGV[1] then return 1 end" "1" "k""#,
             r#""DEL" "orders:alice@example.com""#,
+            r#""COPY" "other" "lock:orders" "REPLACE""#,
+            r#""BITOP" "AND" "lock:orders" "one" "other""#,
+            r#""SORT" "waiters" "STORE" "lock:orders""#,
             r#""MULTI""#,
         ] {
             assert_eq!(redacted(line), line);
