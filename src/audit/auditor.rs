@@ -246,8 +246,7 @@ impl Auditor {
             CommandRole::Joins => self.several_keys(number, line, address),
             CommandRole::Runs => self.run_script(number, line, address),
             CommandRole::Steers => self.transaction(number, line, address),
-            CommandRole::Alters => self.alter(line, 1),
-            CommandRole::AltersSeveral => self.alter(line, usize::MAX),
+            CommandRole::Alters { arguments } => self.alter(line, arguments),
             CommandRole::Moves => self.rename(number, line, address),
             CommandRole::Sweeps => self.sweep_database(number, line, address),
         }
@@ -414,10 +413,8 @@ impl Auditor {
 
     /// A call of a script that no known protocol has: as if the client itself had sent it.
     fn unknown_call(&mut self, running: &RunningScript, number: u64, line: &Line<'_>, role: CommandRole) {
-        match role {
-            CommandRole::Alters => return self.alter(line, 1),
-            CommandRole::AltersSeveral => return self.alter(line, usize::MAX),
-            _ => {}
+        if let CommandRole::Alters { arguments } = role {
+            return self.alter(line, arguments);
         }
         let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
         let begins = role == CommandRole::Claims || role == CommandRole::Writes && is_conditional(line);
@@ -507,11 +504,13 @@ impl Auditor {
         }
     }
 
-    /// A command whose effect is not followed: it may have changed each key that is among its first `count` arguments.
-    fn alter(&mut self, line: &Line<'_>, count: usize) {
-        for word in (1..).map_while(|place| line.word(place)).take(count) {
-            if let Some(lock) = self.keys.get(line.database, &word.bytes()) {
-                let key = word.bytes().into_owned();
+    /// A command whose effect is not followed: it may have changed each key that is among its first so many arguments.
+    fn alter(&mut self, line: &Line<'_>, arguments: usize) {
+        for word in (1..).map_while(|place| line.word(place)).take(arguments) {
+            let key = word.bytes();
+            let key = java_key(&key).unwrap_or(&key);
+            if let Some(lock) = self.keys.get(line.database, key) {
+                let key = CommandWord::from(key);
                 self.locks.send(lock, move |share| share.lock(lock).was_altered(&key));
             }
         }

@@ -19,10 +19,8 @@ pub(super) enum CommandRole {
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
     Steers,
-    /// MOVE, RESTORE, HSET and others: changes its first key in a way that is not followed.
-    Alters,
-    /// COPY, MSET and others: changes some of its keys in a way that is not followed.
-    AltersSeveral,
+    /// MOVE, RESTORE, MSET and others: changes what is not followed, one key or more among the first so many arguments.
+    Alters { arguments: usize },
     /// RENAME, RENAMENX: a key goes, and another one holds what it held.
     Moves,
     /// FLUSHALL, FLUSHDB, SWAPDB: all keys.
@@ -52,8 +50,8 @@ impl CommandRole {
             | b"hgetdel" | b"hgetex" | b"hsetex" | b"hexpire" | b"hpexpire" | b"zadd" | b"zrem" | b"zincrby"
             | b"zpopmin" | b"zpopmax" | b"zremrangebyscore" | b"zremrangebyrank" | b"zremrangebylex"
             | b"sinterstore" | b"sunionstore" | b"sdiffstore" | b"zinterstore" | b"zunionstore" | b"zdiffstore"
-            | b"zrangestore" | b"geosearchstore" => Self::Alters,
-            b"copy" | b"migrate" | b"mset" | b"msetex" | b"bitop" | b"sort" => Self::AltersSeveral,
+            | b"zrangestore" | b"geosearchstore" => Self::Alters { arguments: 1 },
+            b"copy" | b"migrate" | b"mset" | b"msetex" | b"bitop" | b"sort" => Self::Alters { arguments: usize::MAX },
             b"rename" | b"renamenx" => Self::Moves,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,

@@ -160,10 +160,11 @@ impl AuditedLock {
         }
     }
 
-    /// A command whose effect is not followed may have changed this key.
+    /// A command whose effect is not followed may have changed this key. It counts where the lock does, which may be another key.
     pub(super) fn was_altered(&mut self, key: &[u8]) {
         if let Some(key) = self.forget_content(key) {
-            self.keys[key].statistics.unfollowed += 1;
+            let home = self.keys[key].home;
+            self.keys[home].statistics.unfollowed += 1;
         }
     }
 

@@ -150,7 +150,7 @@ impl Summaries {
             // What was seen of a key that is not kept apart may have been seen of any of these.
             let kept = self.known.get(&(finding.database, finding.key.clone()));
             let statistics = kept.map_or(&self.others.1, |kept| &kept.statistics);
-            if statistics.multiplexed + statistics.pooled > 0 {
+            if statistics.multiplexed + statistics.pooled + statistics.unfollowed > 0 {
                 finding.verdict.certainty = Certainty::Possible;
             }
             finding

@@ -9,7 +9,7 @@ use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
 use super::output;
 use super::trace::{self, TraceInput};
-use crate::audit::{Audit, Auditor};
+use crate::audit::{Audit, Auditor, LockStatistics};
 use crate::driver::host;
 use crate::report::AuditReport;
 
@@ -61,8 +61,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 
 /// Why an audit without a race is no all-clear: clients tried to acquire, and none of them as a known protocol does.
 fn unknown<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
-    let locks = audits.flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);
-    let (known, unrecognised) = locks.fold((0, 0), |(known, unrecognised), lock| {
+    let (known, unrecognised) = statistics(audits).fold((0, 0), |(known, unrecognised), lock| {
         (known + lock.acquisitions + lock.refusals, unrecognised + lock.unrecognised)
     });
     (known == 0 && unrecognised > 0).then(|| {
@@ -72,13 +71,15 @@ fn unknown<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
 
 /// Why an audit without a race is no all-clear: what some command did to a lock is not known.
 fn unfollowed<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
-    let mut locks = audits.flat_map(|audit| &audit.locks);
-    let lock = locks.find(|lock| lock.statistics.unfollowed > 0)?;
-    let text = format_args!(
-        "lock key `{}` may have been changed by a command whose effect an audit does not follow, so races may be missing",
-        lock.key
-    );
-    Some(Failure::new(Exit::Unusable, text))
+    statistics(audits).any(|lock| lock.unfollowed > 0).then(|| {
+        let reason = "a command whose effect an audit does not follow may have changed a lock, so races may be missing";
+        Failure::new(Exit::Unusable, reason)
+    })
+}
+
+/// What happened at each lock that is listed, and at the others together.
+fn statistics<'a>(audits: impl Iterator<Item = &'a Audit>) -> impl Iterator<Item = &'a LockStatistics> {
+    audits.flat_map(|audit| audit.locks.iter().map(|lock| &lock.statistics).chain([&audit.others.1]))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

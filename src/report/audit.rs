@@ -125,7 +125,10 @@ impl AuditReport {
             "leases ended without a release, by clients that crashed or worked for longer, and a trace cannot tell which",
         );
         count(|lock| lock.unrecognised, "no known protocol sends a command that tries to acquire");
-        count(|lock| lock.unfollowed, "a command whose effect an audit does not follow may have changed the key");
+        count(
+            |lock| lock.unfollowed,
+            "commands whose effect is not followed may have changed these keys, so findings on them are at most possible",
+        );
         text
     }
 

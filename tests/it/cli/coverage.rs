@@ -128,5 +128,5 @@ fn attempts_of_no_known_protocol_alone_are_no_all_clear() {
 fn a_lock_that_was_changed_by_what_is_not_followed_is_no_all_clear() {
     let moved = calm() + "1700000900.000000 [0 10.0.0.9:1] \"MOVE\" \"lock\" \"1\"\n";
     let ended = audited(moved.as_bytes());
-    assert!(ended.code == Some(3) && ended.stderr.contains("lock key `lock` may have been changed"), "{ended:?}");
+    assert!(ended.code == Some(3) && ended.stderr.contains("does not follow may have changed a lock"), "{ended:?}");
 }
