@@ -37,6 +37,8 @@ pub(super) struct Conversation {
     pub(super) overwrote: Option<Overwrote>,
     /// When it first asked for what it does not have yet.
     pub(super) asked_at: Option<UnixTime>,
+    /// How often it was refused since.
+    pub(super) refusals: u64,
     pub(super) last_at: UnixTime,
     /// Whether it holds the lock.
     pub(super) holds: bool,
@@ -99,6 +101,7 @@ impl Conversation {
             latest: None,
             overwrote: None,
             asked_at: None,
+            refusals: 0,
             last_at: first.at,
             holds: false,
             acquired_by: VariantSet::default(),
@@ -130,7 +133,7 @@ impl Conversation {
     /// The conversation of the hold that was not released when another attempt began on the connection, as one of its own.
     pub(super) fn take_unreleased(&mut self, client: Arc<str>) -> Option<Self> {
         let unreleased = *self.unreleased.take()?;
-        Some(Self { client, acquisitions: 0, asked_at: None, is_by_token: true, ..unreleased })
+        Some(Self { client, acquisitions: 0, asked_at: None, refusals: 0, is_by_token: true, ..unreleased })
     }
 
     /// Whether the hold that was not released ended with an extension that was refused: its client knows that it is lost.

@@ -17,12 +17,18 @@ pub struct Episode {
     pub client: Arc<str>,
     /// When it first asked.
     pub asked_at: UnixTime,
+    /// How often it was refused before it won.
+    pub refusals: u64,
     /// When it won.
     pub since: UnixTime,
     /// When it released; `None` if it never did.
     pub until: Option<UnixTime>,
-    /// How long its lease was, where the trace shows one.
+    /// For how long it acquired, where the trace shows that: extensions do not count.
     pub lease: Option<Duration>,
+    /// When its lease ended or would have ended, extensions included; `None` if only a release ended it.
+    pub lease_ends_at: Option<UnixTime>,
+    /// Whether it was extended.
+    pub is_extended: bool,
     /// How sure that is.
     pub certainty: Certainty,
 }

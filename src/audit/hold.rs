@@ -31,6 +31,10 @@ pub(super) struct Hold {
     pub(super) written_at: UnixTime,
     /// The end of its lease; `None` if only a release ends it.
     pub(super) ends_at: Option<UnixTime>,
+    /// The end of the lease for which it acquired: before it was extended.
+    pub(super) acquired_until: Option<UnixTime>,
+    /// Whether the end of its lease was put off.
+    pub(super) is_extended: bool,
     pub(super) certainty: Certainty,
     /// The finding about a takeover's loser that overwrote its value.
     pub(super) overwritten: Option<FindingPlace>,
@@ -42,14 +46,30 @@ pub(super) struct Hold {
     pub(super) followed_by: Option<(Arc<str>, u64)>,
     /// Whether its lease was seen to end.
     pub(super) is_expired: bool,
-    /// When its client first asked.
+    /// When its client first asked, and how often it was refused since.
     pub(super) asked_at: UnixTime,
+    pub(super) refusals: u64,
 }
 
 impl Hold {
     /// The same, in a lock where the indexes of its keys are larger by this.
     pub(super) fn moved_by(self, indexes: usize) -> Self {
         Self { home: self.home + indexes, keys: self.keys.moved_by(indexes), ..self }
+    }
+
+    /// Notes when its lease ends since this moment.
+    pub(super) fn set_end(&mut self, ends_at: Option<UnixTime>, at: UnixTime) {
+        let is_later = self.ends_at.zip(ends_at).is_some_and(|(earlier, later)| later > earlier);
+        self.is_extended |= is_later;
+        if !self.is_extended {
+            // SETNX and then EXPIRE, for example.
+            self.acquired_until = ends_at;
+        }
+        if ends_at != self.ends_at {
+            self.written_at = at;
+        }
+        self.is_expired &= ends_at.is_some_and(|ends_at| ends_at <= at);
+        self.ends_at = ends_at;
     }
 
     /// Whether its lease has ended, even if it began at the latest possible moment. A value that names a moment before it
@@ -75,7 +95,10 @@ impl Hold {
             asked_at: self.asked_at,
             since: self.since,
             until,
-            lease: self.ends_at.map(|ends_at| ends_at.saturating_since(self.since)),
+            refusals: self.refusals,
+            lease: self.acquired_until.map(|ends_at| ends_at.saturating_since(self.since)),
+            lease_ends_at: self.ends_at,
+            is_extended: self.is_extended,
             certainty: self.certainty,
         }
     }

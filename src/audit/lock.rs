@@ -439,10 +439,14 @@ impl AuditedLock {
         self.script_failed(findings, seen);
         let statistics = &mut self.keys[key].statistics;
         let conversation = &mut self.conversations[by];
-        if continuation == Continuation::Begins && !conversation.holds {
+        // A holder that only looks wants to know whether it still holds.
+        let is_held = || self.holds.of(&seen.client, key).is_some_and(|hold| self.holds[hold].is_live(exchange.at));
+        let asks = || exchange.claims() || exchange.is(CommandName::Getset) || !is_held();
+        if continuation == Continuation::Begins && !conversation.holds && asks() {
             let is_same_wait = |asked_at: &UnixTime| exchange.at.saturating_since(*asked_at) < GIVEN_UP;
             let asked_at = conversation.asked_at.filter(is_same_wait);
             statistics.unserved += u64::from(conversation.asked_at.is_some() && asked_at.is_none());
+            conversation.refusals = if asked_at.is_some() { conversation.refusals } else { 0 };
             conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
         }
         if !is_recognised {
@@ -459,6 +463,7 @@ impl AuditedLock {
             let leaves_queue = exchange.script.is_some_and(|script| !script.claims);
             let claims = exchange.claims() && !leaves_queue || exchange.is(CommandName::Getset);
             statistics.refusals += u64::from(claims);
+            conversation.refusals += u64::from(claims);
             if leaves_queue {
                 self.conversations[by].asked_at = None;
             }
@@ -493,6 +498,7 @@ impl AuditedLock {
         let keys = self.keys.named_by(&wrote.command).with(key);
         let asked_at = conversation.asked_at.unwrap_or(since);
         let certainty = self.keys.certainty(keys).min(conversation.certainty());
+        let ends_at = self.ends_at(key, variants, &value, exchange.at);
         let mut hold = Hold {
             client: conversation.client.clone(),
             variants,
@@ -503,7 +509,9 @@ impl AuditedLock {
             until: wrote.until,
             line,
             written_at: since,
-            ends_at: self.ends_at(key, variants, &value, exchange.at),
+            ends_at,
+            acquired_until: ends_at,
+            is_extended: false,
             value,
             certainty,
             overwritten: None,
@@ -512,6 +520,7 @@ impl AuditedLock {
             followed_by: None,
             is_expired: false,
             asked_at,
+            refusals: conversation.refusals,
         };
         if let Some(earlier) = self.holds.of(&hold.client, key)
             && !self.set_aside(by, earlier, &hold, exchange.by_token)
@@ -535,6 +544,7 @@ impl AuditedLock {
         conversation.acquisitions += 1;
         conversation.has_acquired = true;
         conversation.asked_at = None;
+        conversation.refusals = 0;
     }
 
     /// Lets an unreleased hold go on under its token if the same connection has acquired by another token: several clients
@@ -894,11 +904,7 @@ impl AuditedLock {
         if hold.home == key {
             hold.value.clone_from(text);
         }
-        if ends_at != hold.ends_at {
-            hold.written_at = exchange.at;
-        }
-        hold.is_expired &= ends_at.is_some_and(|ends_at| ends_at <= exchange.at);
-        hold.ends_at = ends_at;
+        hold.set_end(ends_at, exchange.at);
     }
 
     /// A holder, or one that was, sets the time to live of the key that `writer` has written.

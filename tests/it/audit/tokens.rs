@@ -142,3 +142,26 @@ fn it_makes_no_difference_what_a_token_looks_like() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// `owned()` of redis-py is a GET, by which other protocols begin an attempt.
+#[test]
+fn a_holder_that_looks_does_not_wait() {
+    let found = audit(
+        r#"1700000000.000000 [0 10.0.0.1:1] "SET" "lock" "abc32ceeeb6911f198cc02fc00000001" "NX" "PX" "30000"
+1700000005.000000 [0 10.0.0.1:1] "GET" "lock"
+1700000010.000000 [0 10.0.0.1:1] "EVALSHA" "c3f8721cbb97f72bc19e972846bd7aaf91901658" "1" "lock" "abc32ceeeb6911f198cc02fc00000001"
+1700000010.000010 [0 lua] "get" "lock"
+1700000010.000020 [0 lua] "del" "lock"
+1700000020.000000 [0 10.0.0.1:1] "SET" "lock" "abc32ceeeb6911f198cc02fc00000002" "NX" "PX" "30000"
+1700000021.000000 [0 10.0.0.1:1] "GET" "lock"
+1700000022.000000 [0 10.0.0.1:1] "EVALSHA" "c3f8721cbb97f72bc19e972846bd7aaf91901658" "1" "lock" "abc32ceeeb6911f198cc02fc00000002"
+1700000022.000010 [0 lua] "get" "lock"
+1700000022.000020 [0 lua] "del" "lock"
+1700000099.000000 [0 10.0.0.2:1] "GET" "other"
+"#,
+    );
+    let statistics = &found.locks[0].statistics;
+    let counts = (statistics.acquisitions, statistics.releases, statistics.refusals, statistics.unserved);
+    assert_eq!(counts, (2, 2, 0, 0), "{statistics:#?}");
+    assert!(statistics.waited.quantile(1.0).unwrap() < Duration::from_millis(1), "{statistics:#?}");
+}
