@@ -24,8 +24,9 @@ use crate::report::AuditReport;
 ///
 /// Exit status 1 means that races happened. Lines that MONITOR does not write are named on standard error and passed over.
 /// Exit status 3 means that the trace does not suffice for a verdict: it is empty, or more than one line and more than one in
-/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed, none of them
-/// acquires as a known protocol does, or a lock was changed in a way that is not followed. What was found is shown all the same.
+/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed, one tried to
+/// acquire a lock as no known protocol does, or a lock was changed in a way that is not followed. What was found is shown all
+/// the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -59,11 +60,17 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     doubt.map_or(Ok(exit), Err)
 }
 
-/// Why an audit without a race is no all-clear: clients tried to acquire, and none of them as a known protocol does.
-fn unknown<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
-    let (known, unrecognised) = statistics(audits).fold((0, 0), |(known, unrecognised), lock| {
-        (known + lock.acquisitions + lock.refusals, unrecognised + lock.unrecognised)
-    });
+/// Why an audit without a race is no all-clear: clients tried to acquire as no known protocol does, at a key where others
+/// did as one does, or wherever clients tried.
+fn unknown<'a>(audits: impl Iterator<Item = &'a Audit> + Clone) -> Option<Failure> {
+    let tried = |lock: &LockStatistics| lock.acquisitions + lock.refusals;
+    let mut listed = audits.clone().flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);
+    if listed.any(|lock| tried(lock) > 0 && lock.unrecognised > 0) {
+        let reason = "a client tries to acquire a lock as no known protocol does, so races may be missing";
+        return Some(Failure::new(Exit::Unusable, reason));
+    }
+    let (known, unrecognised) = statistics(audits)
+        .fold((0, 0), |(known, unrecognised), lock| (known + tried(lock), unrecognised + lock.unrecognised));
     (known == 0 && unrecognised > 0).then(|| {
         Failure::new(Exit::Unusable, "no known protocol sends what tries to acquire here, so races may be missing")
     })

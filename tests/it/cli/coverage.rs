@@ -117,11 +117,14 @@ fn clients_that_can_only_be_guessed_are_no_all_clear_unless_the_caller_says_what
 }
 
 #[test]
-fn attempts_of_no_known_protocol_alone_are_no_all_clear() {
-    let unknown = "1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"worker 7\" \"NX\"\n";
-    let ended = audited(unknown.as_bytes());
+fn attempts_of_no_known_protocol_at_a_lock_are_no_all_clear() {
+    let unknown = |key| format!("1700000000.000000 [0 10.0.0.1:1] \"SET\" \"{key}\" \"worker 7\" \"NX\"\n");
+    let ended = audited(unknown("lock").as_bytes());
     assert!(ended.code == Some(3) && ended.stderr.contains("no known protocol sends"), "{ended:?}");
-    assert_eq!(audited((unknown.to_owned() + &calm()).as_bytes()).code, Some(0));
+    let ended = audited((unknown("lock") + &calm()).as_bytes());
+    assert!(ended.code == Some(3) && ended.stderr.contains("as no known protocol does"), "{ended:?}");
+    // Whether another key is a lock is not known.
+    assert_eq!(audited((unknown("other") + &calm()).as_bytes()).code, Some(0));
 }
 
 #[test]
