@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, warn};
 use super::trace::TraceCommand;
-use crate::audit::{Audit, Auditor};
+use crate::audit::{Audit, Auditor, SteppedBack};
 
 /// An auditor for each server; `None` is the one that the source does not name.
 pub(super) struct Auditors<F> {
@@ -35,7 +35,7 @@ impl<F: Fn() -> Auditor> Auditors<F> {
         }
     }
 
-    /// The result for the only server.
+    /// The result for the only server, whose times are to be reckoned with: standard error says where they cannot be.
     ///
     /// # Errors
     /// The capture has several.
@@ -47,6 +47,13 @@ impl<F: Fn() -> Auditor> Auditors<F> {
                 format_args!("the capture has {count} servers: pass one of them (tcpdump's filter `host`)"),
             )
         })?;
+        if let Some(SteppedBack { line, by, times }) = one.1.stepped_back {
+            let by = humantime::format_duration(by);
+            let times = if times == 1 { String::new() } else { format!(" (the first of {times} times)") };
+            warn(format_args!(
+                "the clock of the trace goes back by {by} at line {line}{times}: what was held or waited for across it is wrong"
+            ));
+        }
         Ok(one)
     }
 

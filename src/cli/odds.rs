@@ -28,9 +28,10 @@ use crate::wire::Key;
 /// clients extend their lease while they work. Each play is as long as the trace and draws its works and rests from
 /// those of the trace.
 ///
-/// An interval holds the rate with a confidence of 95 %, if the days are like the trace (bootstrap percentiles). What was
-/// never seen is not called impossible: the exact Poisson bound says that it happens less often than that. A lock whose
-/// clients could only be guessed, or with fewer than ten holds, has no estimate. Exit status 3 means that no lock has one.
+/// An interval holds the rate with a confidence of 95 %, if the days are like the trace (bootstrap percentiles, or the interval
+/// of a Poisson count where that is wider). What was never seen is not called impossible: the exact Poisson bound says that it
+/// happens less often than that. A lock whose clients could only be guessed or speak several protocols, or with fewer than ten
+/// holds, has no estimate. Exit status 3 means that no lock has one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -148,8 +149,12 @@ impl Args {
     fn plays(&self, workload: &TracedWorkload) -> Vec<PlayedProtocol> {
         let traced = workload.pause.map_or_else(|| WaitPace::Driver(Wait::backoff()), WaitPace::AsTraced);
         let spoken = &workload.spoken;
-        let as_traced =
-            PlayedProtocol { choice: spoken.clone(), lease: workload.lease, pace: traced.clone(), renews: false };
+        let as_traced = PlayedProtocol {
+            choice: spoken.clone(),
+            lease: workload.lease,
+            pace: traced.clone(),
+            renews: workload.renews,
+        };
         let bridge = format!("bridge:{}", spoken.protocol().name()).parse();
         let defaults =
             ["token", "token,announce=publish", "fair"].map(|name| name.parse().expect("it is in the catalogue"));

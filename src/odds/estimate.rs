@@ -34,8 +34,8 @@ pub struct DailyRate {
     pub seen: u64,
     /// How often it happens in a day; `None` if it was not seen.
     pub per_day: Option<f64>,
-    /// The interval of that, with a confidence of 95 %. From the percentiles of the periods; if nothing was seen, from 0 to the
-    /// exact Poisson bound.
+    /// The interval of that, with a confidence of 95 %. From the percentiles of the periods, or as wide as that of a count which
+    /// is a Poisson variable, whichever is wider; if nothing was seen, from 0 to the exact Poisson bound.
     pub interval: (f64, f64),
 }
 
@@ -78,9 +78,12 @@ impl OddsEstimate {
             // With a confidence of 95 %, what happens this often is seen at least once.
             return DailyRate { seen, per_day: None, interval: (0.0, -0.05_f64.ln() / days) };
         }
+        // What happens in few periods only is in none of those between the percentiles.
+        let (fewest, most) = poisson_interval(seen);
         let (low, high) = self.between(&of, 0.95);
         let per_day = |count: u64| count as f64 * DAY / self.period.as_secs_f64();
-        DailyRate { seen, per_day: Some(seen as f64 / days), interval: (per_day(low), per_day(high)) }
+        let interval = (f64::min(per_day(low), fewest / days), f64::max(per_day(high), most / days));
+        DailyRate { seen, per_day: Some(seen as f64 / days), interval }
     }
 
     /// Between which counts this share of all periods lies, leaving out as many at either end.
@@ -91,6 +94,30 @@ impl OddsEstimate {
         let place = |place: usize| counts.get(place).copied().unwrap_or(0);
         (place(cut), place(counts.len().saturating_sub(1 + cut)))
     }
+}
+
+/// Between which means a Poisson variable lies of which so many, one or more, were counted: with a confidence of 95 %, by
+/// Wilson and Hilferty's approximation of the exact interval.
+fn poisson_interval(count: u64) -> (f64, f64) {
+    const Z: f64 = 1.959_964;
+    let quantile = |count: f64, z: f64| count * (1.0 - 1.0 / (9.0 * count) + z / (3.0 * count.sqrt())).powi(3);
+    let count = count as f64;
+    (quantile(count, -Z).max(0.0), quantile(count + 1.0, Z))
+}
+
+#[test]
+fn an_interval_holds_the_rate_however_seldom_it_was_seen() {
+    // The exact intervals: half of the quantiles of the chi-squared distribution.
+    for (count, low, high) in [(1, 0.025, 5.572), (5, 1.623, 11.668), (30, 20.24, 42.83), (1000, 938.97, 1063.94)] {
+        let interval = poisson_interval(count);
+        let is_near = |is: f64, exact: f64| (is - exact).abs() < 0.01 * exact + 0.02;
+        assert!(is_near(interval.0, low) && is_near(interval.1, high), "{count}: {interval:?}");
+    }
+    let counts = |double_holds: u64| PeriodCounts { double_holds, ..PeriodCounts::default() };
+    let once = [vec![counts(1)], vec![counts(0); 199]].concat();
+    let rate = OddsEstimate { period: Duration::from_secs(86_400), counts: once }.rate(|it| it.double_holds);
+    let (low, high) = rate.interval;
+    assert!(low < 0.005 && 0.005 < high && high < 0.03, "{rate:?}");
 }
 
 #[test]

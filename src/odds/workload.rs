@@ -23,6 +23,8 @@ pub struct TracedWorkload {
     pub spoken: Choice,
     /// For how long they acquire.
     pub lease: Lease,
+    /// Whether they extend their lease while they work.
+    pub renews: bool,
     /// How long waiters pause between two tries, on average; `None` if no try was refused.
     pub pause: Option<Duration>,
     /// Number of clients whose clock differs from that of the others, and by how many nanoseconds at most.
@@ -78,6 +80,10 @@ pub enum NoEstimate {
     Shared,
     /// No known protocol explains its clients.
     UnknownProtocol,
+    /// Its clients speak several protocols.
+    SeveralProtocols,
+    /// The trace has no length: it is a moment, or its clock is set back.
+    NoLength,
 }
 
 /// Fewer holds say nothing of a distribution.
@@ -112,8 +118,10 @@ impl TracedWorkload {
         let Some(began_at) = audit.first_at.filter(|_| episodes.len() >= FEWEST_HOLDS) else {
             return Err(NoEstimate::FewerHoldsThan(FEWEST_HOLDS));
         };
-        let spoken = lock.dialects.iter().find_map(|name| name.parse::<Choice>().ok());
-        let spoken = spoken.ok_or(NoEstimate::UnknownProtocol)?;
+        if audit.length.is_zero() {
+            return Err(NoEstimate::NoLength);
+        }
+        let spoken = spoken(lock)?;
         let mut by_client: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
         episodes.iter().for_each(|episode| by_client.entry(&episode.client).or_default().push(episode));
         by_client.values_mut().for_each(|episodes| episodes.sort_by_key(|episode| episode.since));
@@ -135,7 +143,8 @@ impl TracedWorkload {
             })
             .collect();
         let waited: Duration = episodes.iter().map(|it| it.since.saturating_since(it.asked_at)).sum();
-        let refusals = u32::try_from(lock.statistics.refusals).unwrap_or(u32::MAX);
+        let refusals: u64 = episodes.iter().map(|episode| episode.refusals).sum();
+        let refusals = u32::try_from(refusals).unwrap_or(u32::MAX);
         let wrong = clients.iter().filter(|client| client.ahead != 0);
         Ok(Self {
             key: lock.key.clone(),
@@ -143,6 +152,7 @@ impl TracedWorkload {
             length: audit.length,
             spoken,
             lease,
+            renews: renews(&episodes),
             pause: waited.checked_div(refusals).map(|pause| pause.clamp(Duration::from_millis(1), NOMINAL)),
             skewed: (wrong.clone().count(), wrong.map(|client| client.ahead.unsigned_abs()).max().unwrap_or(0)),
             unserved: lock.statistics.unserved,
@@ -170,6 +180,36 @@ impl TracedWorkload {
     }
 }
 
+/// The protocol that explains all clients; of several that would have sent the same, the first.
+fn spoken(lock: &LockSummary) -> Result<Choice, NoEstimate> {
+    /// Some acquisitions are not recognised for what they are, where their client lost a race.
+    const ENOUGH: f64 = 0.95;
+    let all: u64 = lock.busiest.iter().map(|client| client.acquisitions).sum();
+    let explained = |name: &String| -> u64 {
+        let speakers = lock.busiest.iter().filter(|client| client.dialects.contains(name));
+        speakers.map(|client| client.acquisitions).sum()
+    };
+    let chosen: Vec<(&String, Choice)> =
+        lock.dialects.iter().filter_map(|name| Some((name, name.parse().ok()?))).collect();
+    if chosen.is_empty() {
+        return Err(NoEstimate::UnknownProtocol);
+    }
+    let is_enough = |name: &String| explained(name) as f64 >= ENOUGH * all as f64;
+    let explaining = chosen.into_iter().find(|(name, _)| is_enough(name));
+    explaining.map(|(_, choice)| choice).ok_or(NoEstimate::SeveralProtocols)
+}
+
+/// Whether most clients that worked for longer than half of their lease extended it.
+fn renews(episodes: &[&Episode]) -> bool {
+    let is_long = |episode: &&&Episode| {
+        let worked = episode.until.map(|until| until.saturating_since(episode.since));
+        episode.lease.zip(worked).is_some_and(|(lease, worked)| worked > lease / 2)
+    };
+    let long = episodes.iter().filter(is_long);
+    let extended = long.clone().filter(|episode| episode.is_extended).count();
+    extended > 0 && 2 * extended >= long.count()
+}
+
 /// From the end of each client's work to its next attempt to acquire.
 fn rests<'a, 'b: 'a>(clients: impl Iterator<Item = &'a Vec<&'b Episode>>) -> Vec<Duration> {
     let pairs = clients.flat_map(|episodes| episodes.windows(2));
@@ -187,9 +227,12 @@ fn median(lengths: &[Duration]) -> Duration {
 /// there.
 fn works<'a>(episodes: &'a [&Episode], rest: Duration, end: UnixTime) -> impl Iterator<Item = TracedWork> + 'a {
     episodes.iter().enumerate().map(move |(place, episode)| {
-        let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
-        match (episode.until, lease_ends, episodes.get(place + 1)) {
+        match (episode.until, episode.lease_ends_at, episodes.get(place + 1)) {
             (Some(until), ..) => TracedWork::Takes(until.saturating_since(episode.since)),
+            // It has entered once more, and goes on with its work.
+            (None, lease_ends, Some(next)) if lease_ends.is_none_or(|ends_at| next.since < ends_at) => {
+                TracedWork::Takes(next.since.saturating_since(episode.since))
+            }
             (None, lease_ends, Some(next)) => {
                 let asked_after = next.asked_at.saturating_since(episode.since).saturating_sub(rest);
                 let lease = lease_ends.unwrap_or(episode.since).saturating_since(episode.since);

@@ -26,7 +26,8 @@ pub struct Odds {
 pub struct LockOdds {
     key: String,
     database: u32,
-    /// Why nothing is estimated: `identity-unsure`, `too-few-holds`, `shared` or `unknown-protocol`.
+    /// Why nothing is estimated: `identity-unsure`, `too-few-holds`, `shared`, `unknown-protocol`, `several-protocols` or
+    /// `no-length`.
     no_estimate: Option<&'static str>,
     workload: Option<WorkloadJson>,
     /// First the protocol of the trace.
@@ -188,6 +189,10 @@ fn explained(why: NoEstimate) -> (&'static str, String) {
         }
         NoEstimate::Shared => ("shared", "it is there to be held by several clients at once".to_owned()),
         NoEstimate::UnknownProtocol => ("unknown-protocol", "no known protocol explains its clients".to_owned()),
+        NoEstimate::SeveralProtocols => {
+            ("several-protocols", "its clients speak several protocols, and a play has only one".to_owned())
+        }
+        NoEstimate::NoLength => ("no-length", "the trace begins and ends at the same moment of its clock".to_owned()),
     }
 }
 

@@ -78,3 +78,54 @@ fn without_knowing_the_clients_there_is_no_estimate() {
         assert_eq!((lock["no_estimate"].as_str(), &lock["protocols"]), (Some(why), &Value::Array(vec![])), "{lock}");
     }
 }
+
+#[test]
+fn a_key_of_several_protocols_has_no_estimate() {
+    let ended = odds(&["tests/traces/php-beside-token.log"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert_eq!(ended.json()["locks"][0]["no_estimate"], "several-protocols");
+}
+
+/// Clients of redis-py that acquire for a second, work for two, and extend in time.
+#[test]
+fn clients_that_extend_are_played_as_they_are() {
+    let mut trace = String::new();
+    let mut line = |at_ms: u64, source: &str, words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+        let (secs, millis) = (1_700_000_000 + at_ms / 1000, at_ms % 1000);
+        trace += &format!("{secs}.{millis:03}000 [0 {source}] {}\n", words.join(" "));
+    };
+    for hold in 0..12 {
+        let (client, token) = (format!("10.0.0.{}:1", hold % 3), format!("abc32ceeeb6911f198cc02fc{hold:08x}"));
+        let begin_ms = hold * 3000;
+        line(begin_ms, &client, &["SET", "lock", &token, "NX", "PX", "1000"]);
+        for extended_ms in [500, 1000, 1500] {
+            let extend = "a4e8783852e6b949f9ef3a97212805108459a890";
+            line(begin_ms + extended_ms, &client, &["EVALSHA", extend, "1", "lock", &token, "1000", "1"]);
+            line(begin_ms + extended_ms, "lua", &["get", "lock"]);
+            line(begin_ms + extended_ms, "lua", &["pttl", "lock"]);
+            line(begin_ms + extended_ms, "lua", &["pexpire", "lock", "1000"]);
+        }
+        let release = "c3f8721cbb97f72bc19e972846bd7aaf91901658";
+        line(begin_ms + 2000, &client, &["EVALSHA", release, "1", "lock", &token]);
+        line(begin_ms + 2000, "lua", &["get", "lock"]);
+        line(begin_ms + 2000, "lua", &["del", "lock"]);
+    }
+    let file = file(&trace);
+    let json = odds(&[file.path().to_str().unwrap(), "--periods", "5", "--to", "token"]).json();
+    let traced = protocol(&json, "token");
+    assert_eq!((&traced["lease_ms"], &traced["renews"]), (&1000.0.into(), &true.into()), "{json:#}");
+    assert_eq!(traced["double_holds"]["seen"], 0, "{json:#}");
+}
+
+#[test]
+fn a_clock_that_goes_back_is_named() {
+    let back = BESIDE.lines().last().unwrap().replacen("170000000", "169999999", 1);
+    let file = file(&format!("{BESIDE}{back}\n"));
+    for command in [&["odds"][..], &["dry-run", "--to", "token", "--lease", "10s"]] {
+        let mut run = lockshift();
+        run.args(command).arg(file.path());
+        let ended = done(run, [""; 0]);
+        assert!(ended.stderr.contains("the clock of the trace goes back by"), "{command:?}: {ended:?}");
+    }
+}
