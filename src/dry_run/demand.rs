@@ -75,28 +75,46 @@ impl Demand {
     fn of(lock: &LockSummary, episodes: &[&Episode], began_at: UnixTime, end: UnixTime) -> Self {
         let elapsed = |at: UnixTime| at.saturating_since(began_at);
         let mut cut = Cut { unserved: lock.statistics.unserved, ..Cut::default() };
-        let mut clients: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
-        let (mut works, mut holds) = (Vec::new(), Vec::new());
-        for episode in episodes {
-            let is_certain = episode.certainty == Certainty::Certain;
-            let lease_ends = episode.lease.map(|lease| episode.since.saturating_add(lease));
-            let (until, measured) = match episode.until {
-                Some(until) => (until, true),
-                None if lease_ends.is_none_or(|lease_ends| lease_ends > end) => {
-                    cut.held_at_end += 1;
-                    works.push(SeenWork { length: end.saturating_since(episode.since), is_certain, is_censored: true });
-                    (end, false)
-                }
-                None => {
-                    cut.never_given_back += 1;
-                    (lease_ends.unwrap_or(end), false)
-                }
-            };
-            if measured {
-                works.push(SeenWork { length: until.saturating_since(episode.since), is_certain, is_censored: false });
+        let mut by_client: BTreeMap<&Arc<str>, Vec<&Episode>> = BTreeMap::new();
+        episodes.iter().for_each(|episode| by_client.entry(&episode.client).or_default().push(episode));
+        by_client.values_mut().for_each(|episodes| episodes.sort_by_key(|episode| episode.since));
+        let (mut works, mut holds, mut clients) = (Vec::new(), Vec::new(), Vec::new());
+        for (client, episodes) in by_client.values().enumerate() {
+            let mut requests = Vec::new();
+            for (place, episode) in episodes.iter().enumerate() {
+                let is_certain = episode.certainty == Certainty::Certain;
+                let since = episode.since;
+                let work = |until: UnixTime, is_censored| SeenWork {
+                    length: until.saturating_since(since),
+                    is_certain,
+                    is_censored,
+                };
+                // A client that acquires again before its lease ends has entered once more, and goes on with its work.
+                let again = episodes.get(place + 1).map(|next| next.since);
+                let is_live = |at: UnixTime| episode.lease_ends_at.is_none_or(|ends_at| at < ends_at);
+                let until = match (episode.until, again.filter(|again| is_live(*again))) {
+                    (Some(until), _) => {
+                        works.push(work(until, false));
+                        Some(until)
+                    }
+                    (None, Some(again)) => Some(again),
+                    // It lasts at least until the trace ends. That it lasted longer was not seen.
+                    (None, None) if is_live(end) => {
+                        cut.held_at_end += 1;
+                        works.push(work(end, true));
+                        Some(end)
+                    }
+                    (None, None) => {
+                        cut.never_given_back += 1;
+                        None
+                    }
+                };
+                let held_until = until.or(episode.lease_ends_at).unwrap_or(end);
+                holds.push(HeldSpan { since: elapsed(since), until: elapsed(held_until), client });
+                let work = until.map(|until| until.saturating_since(since));
+                requests.push(LockRequest { asked_at: elapsed(episode.asked_at), work });
             }
-            holds.push(HeldSpan { since: elapsed(episode.since), until: elapsed(until) });
-            clients.entry(&episode.client).or_default().push(episode);
+            clients.push(requests);
         }
         let seen = DemandOutcome {
             acquisitions: lock.statistics.acquisitions,
@@ -105,13 +123,6 @@ impl Demand {
             overruns: lock.statistics.overruns,
             waits: episodes.iter().map(|episode| episode.since.saturating_since(episode.asked_at)).collect(),
             double_holds: 0,
-        };
-        // A hold that is open at the end of the trace lasts at least until then. That it lasted longer was not seen.
-        let is_open = |episode: &Episode| episode.lease.is_none_or(|lease| episode.since.saturating_add(lease) > end);
-        let open_until = |episode: &Episode| is_open(episode).then_some(end);
-        let request = |episode: &&Episode| LockRequest {
-            asked_at: elapsed(episode.asked_at),
-            work: episode.until.or(open_until(episode)).map(|until| until.saturating_since(episode.since)),
         };
         Self {
             key: lock.key.clone(),
@@ -122,7 +133,7 @@ impl Demand {
             is_guessed: false,
             cut,
             began_at,
-            clients: clients.into_values().map(|episodes| episodes.iter().map(request).collect()).collect(),
+            clients,
         }
     }
 }

@@ -19,11 +19,13 @@ pub struct DemandOutcome {
     pub waits: Vec<Duration>,
 }
 
-/// One client held, from then to then.
+/// A client held, from then to then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct HeldSpan {
     pub(super) since: Duration,
     pub(super) until: Duration,
+    /// Which client.
+    pub(super) client: usize,
 }
 
 impl DemandOutcome {
@@ -42,10 +44,11 @@ impl DemandOutcome {
     pub(super) fn with_holds(mut self, mut holds: Vec<HeldSpan>) -> Self {
         self.waits.sort_unstable();
         holds.sort_unstable();
-        let mut empty_from = Duration::ZERO;
+        let mut live: Vec<HeldSpan> = Vec::new();
         for held in holds {
-            self.double_holds += u64::from(held.since < empty_from);
-            empty_from = empty_from.max(held.until);
+            live.retain(|other| other.until > held.since);
+            self.double_holds += u64::from(live.iter().any(|other| other.client != held.client));
+            live.push(held);
         }
         self
     }
@@ -53,8 +56,16 @@ impl DemandOutcome {
 
 #[test]
 fn an_acquisition_during_a_hold_is_a_double_hold() {
-    let held = |since, until| HeldSpan { since: Duration::from_secs(since), until: Duration::from_secs(until) };
+    let held = |client, since, until| {
+        let [since, until] = [since, until].map(Duration::from_secs);
+        HeldSpan { since, until, client }
+    };
     let doubles = |holds: &[HeldSpan]| DemandOutcome::default().with_holds(holds.to_vec()).double_holds;
-    assert_eq!(doubles(&[held(0, 2), held(2, 3), held(5, 6)]), 0, "one after the other");
-    assert_eq!(doubles(&[held(1, 2), held(0, 9), held(3, 4)]), 2, "two beside one, in any order");
+    assert_eq!(doubles(&[held(1, 0, 2), held(2, 2, 3), held(1, 5, 6)]), 0, "one after the other");
+    assert_eq!(doubles(&[held(1, 1, 2), held(2, 0, 9), held(1, 3, 4)]), 2, "two beside one, in any order");
+    assert_eq!(
+        doubles(&[held(1, 0, 9), held(1, 1, 2), held(2, 3, 4)]),
+        1,
+        "a client enters again, and another one acquires"
+    );
 }

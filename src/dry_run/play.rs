@@ -137,7 +137,7 @@ impl<'a> Play<'a> {
         self.outcome.waits.push(waited);
         let lease_ends = hold.since.mono.saturating_add(hold.lease.length());
         let lease_left = lease_ends.saturating_since(MonoTime::since_origin(now));
-        self.holds.push(HeldSpan { since: now, until: now + attempt.request.work.unwrap_or(lease_left) });
+        self.holds.push(HeldSpan { since: now, until: now + attempt.request.work.unwrap_or(lease_left), client });
         let Some(work) = attempt.request.work else { return self.clients[client].wants_at(now) };
         self.outcome.overruns += u64::from(work > lease_left);
         self.clients[client].doing = DemandActivity::Leaving { hold, transcript: Transcript::new() };
