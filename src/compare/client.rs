@@ -85,7 +85,7 @@ impl<'a, C: ConnectionLike + 'static> ComparedClient<'a, C> {
         self.totals.double_holds += u64::from(is_double && self.is_exclusive);
 
         let entered = host::mono();
-        let ending = self.clock.endings.next(self.clock.workload);
+        let ending = self.clock.endings.next();
         self.work(ending, &guard, entered)?;
         let has_endedtaken = self.witness.leave(entered)?;
         self.totals.held += self.clock.within(won, host::mono());

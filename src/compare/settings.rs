@@ -37,7 +37,7 @@ impl<'a> RunClock<'a> {
             stop: settings.stop,
             workload: settings.workload,
             listener: settings.listener,
-            endings: Endings::default(),
+            endings: Endings::of(settings.workload),
             began: host::mono(),
             acquisitions: AtomicU64::new(0),
         }

@@ -1,7 +1,7 @@
 //! The work that the clients do, the same under every protocol.
 
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::driver::Wait;
@@ -30,16 +30,8 @@ pub struct Workload {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Percent(u8);
 
-impl Percent {
-    /// Whether hold number `number`, counted from 0, belongs to this share. The share is spread evenly, so all runs of one
-    /// workload have the same number of mishaps.
-    fn includes(self, number: u64) -> bool {
-        let share = u64::from(self.0);
-        // Half a step aside, so that a share of 1 % does not wait for the hundredth hold.
-        let by = |number: u64| (number * share + 50) / 100;
-        by(number + 1) > by(number)
-    }
-}
+/// The number of holds after which their ends repeat.
+const ROUND: usize = 100;
 
 impl FromStr for Percent {
     type Err = &'static str;
@@ -64,29 +56,62 @@ pub(super) enum HoldEnd {
 }
 
 /// Assigns the endings to the holds of one run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Endings {
-    assigned: AtomicU64,
+    round: [HoldEnd; ROUND],
+    assigned: AtomicUsize,
 }
 
 impl Endings {
-    pub(super) fn next(&self, workload: &Workload) -> HoldEnd {
-        let number = self.assigned.fetch_add(1, Ordering::Relaxed);
-        match () {
-            () if workload.crash.includes(number) => HoldEnd::Crash,
-            // The two shares are offset by one hold, so that equal shares do not hide each other.
-            () if workload.overrun.includes(number + 1) => HoldEnd::Overrun,
-            () => HoldEnd::InTime,
+    /// Each share is spread evenly, so all runs of one workload have the same number of mishaps. A hold cannot both crash and
+    /// overrun: where the shares add up to more than 100 %, fewer overrun.
+    pub(super) fn of(workload: &Workload) -> Self {
+        let mut round = [HoldEnd::InTime; ROUND];
+        spread(workload.crash, HoldEnd::Crash, &mut round);
+        spread(workload.overrun, HoldEnd::Overrun, &mut round);
+        Self { round, assigned: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn next(&self) -> HoldEnd {
+        self.round[self.assigned.fetch_add(1, Ordering::Relaxed) % ROUND]
+    }
+}
+
+/// Gives this end to so many of the holds, each to the next one that is left.
+fn spread(share: Percent, end: HoldEnd, round: &mut [HoldEnd; ROUND]) {
+    let mut left = usize::from(share.0);
+    // Half a step aside, so that a share of 1 % does not wait for the hundredth hold. What finds no room at the end of the round
+    // takes the first room.
+    let mut due = ROUND / 2;
+    for place in (0..ROUND).chain(0..ROUND) {
+        due += if left > 0 { usize::from(share.0) } else { 0 };
+        if left > 0 && due >= ROUND && round[place] == HoldEnd::InTime {
+            round[place] = end;
+            due -= ROUND;
+            left -= 1;
         }
     }
 }
 
 #[test]
-fn a_share_is_spread_exactly_and_evenly() {
-    for share in [0, 1, 7, 33, 50, 99, 100] {
-        let of = |numbers: std::ops::Range<u64>| numbers.filter(|number| Percent(share).includes(*number)).count();
-        assert_eq!(of(0..1000), usize::from(share) * 10, "{share} % of 1000");
-        assert_eq!(of(300..400), usize::from(share), "{share} % of any hundred");
+fn each_share_is_spread_exactly_and_evenly() {
+    let round = |crash, overrun| {
+        let mut round = [HoldEnd::InTime; ROUND];
+        spread(Percent(crash), HoldEnd::Crash, &mut round);
+        spread(Percent(overrun), HoldEnd::Overrun, &mut round);
+        round
+    };
+    let count = |ends: &[HoldEnd], end| ends.iter().filter(|it| **it == end).count();
+    for crash in 0..=100_u8 {
+        for overrun in 0..=100_u8 {
+            let ends = round(crash, overrun);
+            let counts = (count(&ends, HoldEnd::Crash), count(&ends, HoldEnd::Overrun));
+            assert_eq!(counts, (crash.into(), overrun.min(100 - crash).into()), "{crash} % and {overrun} %");
+        }
+    }
+    let ends = round(10, 20);
+    for tenth in ends.chunks(10) {
+        assert_eq!((count(tenth, HoldEnd::Crash), count(tenth, HoldEnd::Overrun)), (1, 2), "{ends:?}");
     }
 }
 
