@@ -108,6 +108,8 @@ struct Watching {
     metrics: Option<MetricsServer>,
     renewed_at: MonoTime,
     received_at: MonoTime,
+    /// Whether the reader of standard output has gone.
+    is_closed: bool,
 }
 
 impl Watching {
@@ -132,6 +134,7 @@ impl Watching {
             metrics,
             renewed_at: now,
             received_at: now,
+            is_closed: false,
         }
     }
 
@@ -139,7 +142,7 @@ impl Watching {
         if self.counts.findings.is_empty() { Exit::Yes } else { Exit::No }
     }
 
-    /// Watches a server, until it is lost, the user asks to end, or it costs too much.
+    /// Watches a server, until it is lost, the user asks to end, the reader of what is shown has gone, or it costs too much.
     fn server(&mut self, args: &Args) -> Result<(), Failure> {
         let server = args.server.server()?;
         let unusable = |error| failure::of_server(&server, error);
@@ -168,6 +171,9 @@ impl Watching {
                 hold_share_below(share, args.max_cost / 100.0)?;
             }
             self.refresh(false)?;
+            if self.is_closed {
+                return Ok(());
+            }
         }
     }
 
@@ -230,9 +236,9 @@ impl Watching {
                 }
                 Ok(())
             }
-            WatchForm::Lines => print(&(event.text() + "\n")),
+            WatchForm::Lines => self.print(&(event.text() + "\n")),
             WatchForm::Json => {
-                print(&(serde_json::to_string(event).expect("every field of an event has a JSON form") + "\n"))
+                self.print(&(serde_json::to_string(event).expect("every field of an event has a JSON form") + "\n"))
             }
         }
     }
@@ -272,13 +278,15 @@ impl Watching {
         let (lines, columns) = size();
         // Not as a part of the text, which loses all that is no text where colours are unwanted.
         unless_closed(io::stdout().write_all(b"\x1b[H\x1b[2J"))?;
-        print(&format!("{}\n", view.text(lines, columns)))
+        self.print(&format!("{}\n", view.text(lines, columns)))
     }
-}
 
-fn print(text: &str) -> Result<(), Failure> {
-    let mut page = anstream::stdout();
-    unless_closed(page.write_all(text.as_bytes()).and_then(|()| page.flush()))
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let mut page = anstream::stdout();
+        let written = page.write_all(text.as_bytes()).and_then(|()| page.flush());
+        self.is_closed |= written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        unless_closed(written)
+    }
 }
 
 /// The lines and columns of the terminal; as many as terminals used to have, if it does not say.
