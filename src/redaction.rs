@@ -18,7 +18,8 @@ use crate::wire::{Command, UnixTime};
 /// What an audit needs stays: times, clients, command names, keys, options, the texts of scripts, and in the values of
 /// commands that locks send the numbers that can be a time or are short. A word of letters or of letters and digits
 /// becomes one of the same length and alphabet, so that a token still looks like one, and the parts of a value correspond
-/// to the same parts elsewhere. Of commands that no lock sends every argument after the first becomes one hash; of AUTH, ECHO, HELLO and PING every one.
+/// to the same parts elsewhere. Of commands that no lock sends every argument becomes one hash, except the first; MIGRATE
+/// keeps its keys. Of AUTH, ECHO, HELLO and PING every argument becomes one.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     key: [u8; 16],
@@ -33,6 +34,10 @@ enum Kept {
     First,
     /// Every other one is a key.
     Pairs,
+    /// Every other one behind their number is a key: MSETEX.
+    CountedPairs,
+    /// The third one, or all behind KEYS: MIGRATE.
+    Migrated,
     /// A script, the number of its keys, and those keys.
     Script,
     /// Only the first.
@@ -41,9 +46,23 @@ enum Kept {
     Nothing,
 }
 
-/// Words that are options of commands, not values.
-const OPTIONS: [&[u8]; 12] =
-    [b"NX", b"XX", b"GT", b"LT", b"EX", b"PX", b"EXAT", b"PXAT", b"KEEPTTL", b"GET", b"IFEQ", b"IFNE"];
+/// Words that are options of commands, not values, or commands that scripts are given.
+const OPTIONS: [&[u8]; 14] = [
+    b"NX",
+    b"XX",
+    b"GT",
+    b"LT",
+    b"EX",
+    b"PX",
+    b"EXAT",
+    b"PXAT",
+    b"KEEPTTL",
+    b"GET",
+    b"IFEQ",
+    b"IFNE",
+    b"PUBLISH",
+    b"SPUBLISH",
+];
 
 /// The words that dialects write into every value, such as the names of JSON fields.
 static FIXED: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
@@ -76,9 +95,12 @@ impl Redaction {
         let words: Vec<Cow<'_, [u8]>> = line.words().map(Word::bytes).collect();
         let name = words[0].to_ascii_lowercase();
         let kept = kept(&name);
-        let keys = match kept {
-            Kept::Script => words.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse().ok()).unwrap_or(0),
-            _ => 0_usize,
+        let count = |place: usize| words.get(place).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        let keys: usize = match kept {
+            Kept::Script => count(2).unwrap_or(0),
+            Kept::CountedPairs => count(1).unwrap_or(0),
+            Kept::Migrated => word_keys_of_migrate(&words).unwrap_or(words.len()),
+            _ => 0,
         };
         let redacted = words.iter().enumerate().map(|(place, word)| {
             let stays = match kept {
@@ -87,11 +109,15 @@ impl Redaction {
                 Kept::Nothing => false,
                 Kept::First | Kept::OnlyFirst => place == 1,
                 Kept::Pairs => place % 2 == 1,
+                Kept::CountedPairs => place == 1 || place % 2 == 0 && place / 2 <= keys,
+                Kept::Migrated => place == 3 || place >= keys,
                 Kept::Script => place < keys.saturating_add(3),
             };
             match kept {
                 _ if stays => word.to_vec(),
-                Kept::OnlyFirst | Kept::Nothing => format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes(),
+                Kept::OnlyFirst | Kept::Migrated | Kept::Nothing => {
+                    format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes()
+                }
                 _ => self.value(word, line.at),
             }
         });
@@ -166,10 +192,27 @@ fn kept(name: &[u8]) -> Kept {
             Kept::First
         }
         b"mset" | b"msetnx" => Kept::Pairs,
+        b"msetex" => Kept::CountedPairs,
+        b"migrate" => Kept::Migrated,
         b"eval" | b"evalsha" | b"eval_ro" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => Kept::Script,
         b"auth" | b"echo" | b"hello" | b"ping" => Kept::Nothing,
         _ => Kept::OnlyFirst,
     }
+}
+
+/// The place of the word KEYS. A password may be that word, too.
+fn word_keys_of_migrate(words: &[Cow<'_, [u8]>]) -> Option<usize> {
+    let is = |place: usize, name: &str| words[place].eq_ignore_ascii_case(name.as_bytes());
+    let mut place = 6;
+    while place < words.len() {
+        place += match () {
+            () if is(place, "KEYS") => return Some(place),
+            () if is(place, "AUTH") => 2,
+            () if is(place, "AUTH2") => 3,
+            () => 1,
+        };
+    }
+    None
 }
 
 fn is_uuid(text: &[u8]) -> bool {
@@ -212,6 +255,7 @@ mod tests {
             r#""COPY" "other" "lock:orders" "REPLACE""#,
             r#""BITOP" "AND" "lock:orders" "one" "other""#,
             r#""SORT" "waiters" "STORE" "lock:orders""#,
+            r#""MSETEX" "2" "lock:orders" "1" "lock:mails" "1" "EX" "60""#,
             r#""MULTI""#,
         ] {
             assert_eq!(redacted(line), line);
@@ -236,8 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn migrate_keeps_its_keys_and_no_password() {
+        let kept =
+            |line| redacted(line).split(' ').filter(|word| !word.contains("redacted:")).collect::<Vec<_>>().join(" ");
+        let one = kept(r#""MIGRATE" "10.0.0.2" "6379" "lock:orders" "0" "5000" "AUTH" "KEYS""#);
+        assert_eq!(one, r#""MIGRATE" "lock:orders""#);
+        let several = r#""migrate" "10.0.0.2" "6379" "" "0" "5000" "AUTH2" "me" "keys" "KEYS" "lock:orders" "keys""#;
+        assert_eq!(kept(several), r#""migrate" "" "KEYS" "lock:orders" "keys""#);
+    }
+
+    #[test]
     fn nothing_secret_is_left() {
         for line in [
+            r#""MSETEX" "1" "k" "Secret" "EX" "60""#,
             r#""SET" "user:1" "{\"name\":\"Secret\",\"card\":4111111111111111}""#,
             r#""HSET" "user:1" "Secret" "4111111111111111""#,
             r#""RPUSH" "mails" "Secret" "4111111111111111""#,
