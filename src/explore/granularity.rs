@@ -18,13 +18,11 @@ use super::unbounded::NotForAllTime;
 const PROBES: u16 = 20;
 /// A client whose writes differ at more places of a second than this does not round to any of them.
 const MAX_TURNS: usize = 4;
-/// Shorter ticks make too many states unless they are asked for.
-const SHORTEST_MS: u64 = 50;
 const SECOND_MS: u64 = 1_000;
 
 impl Scene {
-    /// This scene in the longest ticks that tell apart what its clients do: half its unit, or its unit where no client writes a
-    /// moment of its own clock.
+    /// This scene in the longest ticks that tell apart what its clients do: half its unit, or its unit of a second where no
+    /// client writes a moment of its own clock and no clock is set.
     ///
     /// # Errors
     /// [`NotForAllTime::Unmovable`] where what a client writes depends on the clock in another way than a stamp.
@@ -44,7 +42,10 @@ impl Scene {
             let lease_ms = self.clients[place].locker.lease().length().as_millis();
             unit_ms = greatest_common_divisor(unit_ms, u64::try_from(lease_ms).unwrap_or(u64::MAX));
         }
-        let tick_ms = if writes_stamps || unit_ms < SECOND_MS { (unit_ms / 2).max(SHORTEST_MS) } else { unit_ms };
+        let faults = self.bounds.faults;
+        let sets_clocks = faults.clock_steps + faults.server_clock_steps > 0;
+        let is_halved = writes_stamps || sets_clocks || unit_ms < SECOND_MS;
+        let tick_ms = if is_halved { (unit_ms / 2).max(1) } else { unit_ms };
         Ok(Self { tick: Duration::from_millis(tick_ms), ..self })
     }
 

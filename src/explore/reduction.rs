@@ -3,12 +3,14 @@
 //! A client that receives a reply changes nothing but its own state, and neither the time nor another client changes what it
 //! becomes by that. So its receipt can be moved to the front of every schedule (such steps alone are a persistent set: Godefroid,
 //! 1996), and what the rest of the schedule breaks it still breaks: by the receipt a client may begin to believe that it holds,
-//! never cease to. A crash in between makes no difference either, because a dead client is the same whatever it had received. A
-//! receipt follows a command, so no schedule is postponed for ever.
+//! never cease to. A crash in between makes no difference either, because a dead client is the same whatever it had received,
+//! unless it starts anew: one that has received its last reply has ended, and does not. A receipt follows a command, so no
+//! schedule is postponed for ever.
 //!
-//! This does not hold, and nothing is left out, where a reply can be lost instead; where a pause or the work begins with the
-//! receipt; where a lease is extended, which it may turn out to have been lost; where clocks are set, clients wait for the
-//! clock or end each other's renewals. When time stands still, a clock reading in the middle of an operation is such a step as well.
+//! This does not hold, and nothing is left out, where a reply can be lost instead; where a client can crash and start anew; where
+//! a pause or the work begins with the receipt; where a lease is extended, which it may turn out to have been lost; where clocks
+//! are set, clients wait for the clock or end each other's renewals. When time stands still, a clock reading in the middle of an
+//! operation is such a step as well.
 //!
 //! What can still be acquired is the same before such a receipt and after it: a way to a win that does not contain the receipt goes
 //! on being one after it, and the receipt alone can be the win of none but its own client. So a lock that is lost for good is
@@ -43,8 +45,8 @@ pub(super) fn receipt<P: Parts>(
     parts: &P,
     world: &World<P::Node, P::Actor>,
 ) -> Result<Option<Action>, P::Miss> {
-    let FaultBudget { lost_replies, clock_steps, .. } = world.faults;
-    if lost_replies > 0 || clock_steps > 0 {
+    let FaultBudget { lost_replies, clock_steps, crashes, client_restarts, .. } = world.faults;
+    if lost_replies > 0 || clock_steps > 0 || crashes > 0 && client_restarts > 0 {
         return Ok(None);
     }
     for (who, actor) in (0..).zip(&world.actors) {

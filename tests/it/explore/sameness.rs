@@ -11,6 +11,7 @@ fn scenes() -> Vec<(&'static str, Scene)> {
     let failover = Bounds::ticks(1).failovers(1);
     let others = FaultBudget { crashes: 1, client_restarts: 1, late_requests: 1, restarts: 1, ..FaultBudget::NONE };
     let clocks = FaultBudget { clock_steps: 1, server_clock_steps: 1, evictions: 1, ..FaultBudget::NONE };
+    let anew = FaultBudget { crashes: 1, client_restarts: 1, ..FaultBudget::NONE };
     let removals = FaultBudget { removals_at_deadline: 2, ..FaultBudget::NONE };
     vec![
         ("keys removed at their deadline", crowd(&token(1), 2, Bounds::ticks(3).faults(removals))),
@@ -22,6 +23,7 @@ fn scenes() -> Vec<(&'static str, Scene)> {
         ("token, coarse, replies lost", crowd(&token(1), 3, lost).grain(Grain::Coarse)),
         ("plain DEL", crowd(&Mistaken::shared(Mistake::PlainDel, 1), 3, crash)),
         ("watched, coarse", crowd(&Mistaken::shared(Mistake::None, 1), 4, Bounds::ticks(1)).grain(Grain::Coarse)),
+        ("clients start anew", crowd(&Mistaken::shared(Mistake::PlainDel, 1), 2, Bounds::ticks(2).faults(anew))),
         ("failover", crowd(&token(1), 2, failover)),
     ]
 }
