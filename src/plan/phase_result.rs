@@ -94,17 +94,27 @@ impl Plan {
 
     /// What is known of a phase.
     pub fn verdict(&self, result: &PhaseResult) -> PhaseVerdict {
-        match (result.residuals.iter().any(|residual| self.is_new(residual)), result.exhausted) {
-            (true, _) => PhaseVerdict::Unsafe,
-            (false, true) => PhaseVerdict::SafeWithinBounds,
-            (false, false) => PhaseVerdict::NotExhausted,
+        let is_known = result.residuals.iter().all(|residual| self.is_among_old(residual));
+        match () {
+            () if result.residuals.iter().any(|residual| self.is_new(residual)) => PhaseVerdict::Unsafe,
+            () if is_known && result.exhausted => PhaseVerdict::SafeWithinBounds,
+            () => PhaseVerdict::NotExhausted,
         }
     }
 
-    /// Whether the old clients do not have this race among themselves: that rule is not broken there by that cause.
+    /// Whether the old clients do not have this race among themselves: all that they do was seen, and that rule is not broken
+    /// there by that cause.
     pub fn is_new(&self, residual: &Residual) -> bool {
-        let mut among_themselves = self.phases.iter().filter(|result| result.phase == Phase::Legacy);
-        !among_themselves.any(|result| result.residuals.iter().any(|known| known.breaks_like(residual)))
+        self.legacy().all(|result| result.exhausted) && !self.is_among_old(residual)
+    }
+
+    /// Whether the old clients were seen to have this race among themselves.
+    fn is_among_old(&self, residual: &Residual) -> bool {
+        self.legacy().any(|result| result.residuals.iter().any(|known| known.breaks_like(residual)))
+    }
+
+    fn legacy(&self) -> impl Iterator<Item = &PhaseResult> {
+        self.phases.iter().filter(|result| result.phase == Phase::Legacy)
     }
 }
 
