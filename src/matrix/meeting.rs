@@ -1,6 +1,7 @@
 //! A holder of one protocol and a newcomer of another, on one key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::situation::{NewcomerAttempt, left_by};
 use crate::lock::{Locker, Mode};
@@ -35,11 +36,15 @@ impl PairVerdict {
     }
 }
 
-/// Lets the newcomer try in the middle of the lease, and long after the holder's death.
+/// Lets the newcomer try in the middle of the lease, and long after the holder's death. The holder acquires at the beginning of
+/// this second, and again near its end, because many protocols count in whole seconds.
 pub fn meet(holder: &Arc<dyn Locker>, newcomer: &Arc<dyn Locker>, now: UnixTime) -> PairVerdict {
+    const NEAR_ITS_END: Duration = Duration::from_millis(900);
     let mut verdict = PairVerdict::default();
     let may_share = holder.mode() == Mode::Shared && newcomer.mode() == Mode::Shared;
-    for left in left_by(holder, now) {
+    let second = UnixTime::from_nanos(now.as_nanos().div_euclid(1_000_000_000) * 1_000_000_000);
+    let begins = [second, second.saturating_add(NEAR_ITS_END)];
+    for left in begins.into_iter().flat_map(|begin| left_by(holder, begin)) {
         if !may_share {
             verdict.living(left.living.attempt(&**newcomer));
         }
