@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// `WRONGTYPE`: the key holds another type.
+    /// `WRONGTYPE`: the key, or one that the lock keeps beside it, holds another type.
     WrongType,
     /// `READONLY`: this is a replica.
     ReadOnly,
@@ -110,7 +110,7 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WrongType => {
-                "it holds another type than this lock writes: choose another key, or delete this one if nothing needs it"
+                "it, or a key that the lock keeps beside it, holds another type than this lock writes: choose another key"
             }
             Self::ReadOnly => "the server is a replica and refuses writes: connect to its master",
             Self::OutOfMemory => "the server is out of memory and refuses writes: raise `maxmemory` or free some",

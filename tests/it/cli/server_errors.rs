@@ -86,7 +86,7 @@ fn a_key_of_another_type() {
     let server = Server::start();
     redis::cmd("LPUSH").arg("stock").arg("apples").exec(&mut server.connect()).unwrap();
     let shown = done(lockshift_at(&server), ["run", "stock", "--protocol", "java-getset", "--", "true"]);
-    assert_reported(&shown, 3, &["`stock`", &server.url(), "it holds another type", "choose another key"]);
+    assert_reported(&shown, 3, &["`stock`", &server.url(), "holds another type", "choose another key"]);
     let shown = done(lockshift_at(&server), ["run", "stock", "--protocol", "mlanett-redis-lock", "--", "true"]);
     assert_eq!(shown.code, Some(0), "its keys have other names: {shown:?}");
 }

@@ -42,7 +42,7 @@ fn no_protocol_runs_a_command_on_a_key_of_another_type() {
             command.current_dir(scene.notes.path());
             let ended = done(command, ["run", "stock", "-p", protocol, "--wait", "10s", "--", "touch", "never"]);
             assert_eq!(ended.code, Some(3), "{protocol} on a {kind}: {ended:?}");
-            assert!(ended.stderr.contains("it holds another type than this lock writes"), "{protocol}: {ended:?}");
+            assert!(ended.stderr.contains("holds another type than this lock writes"), "{protocol}: {ended:?}");
             assert!(!scene.note("never").exists(), "{protocol} on a {kind}");
             assert_eq!(dump(&key, &mut connection), before, "{protocol} on a {kind}");
         }
