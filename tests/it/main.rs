@@ -48,6 +48,7 @@
 //! - [`permissions`]: every protocol runs with exactly the ACL that is derived for it.
 //! - [`prose`]: every command in the documents runs as written, and every output is what the command prints.
 //! - [`traces`]: the example traces, recorded from real clients, show what they were recorded for.
+//! - [`waiters`]: what a client that waits leaves on the server, and what becomes of it.
 //! - [`tidy`]: the rules of the house: who imports whom, how files are named and opened, what the library brings along.
 
 #[cfg(feature = "sim")]
@@ -95,3 +96,4 @@ mod set;
 mod sim;
 mod tidy;
 mod traces;
+mod waiters;

@@ -41,8 +41,10 @@ if not redis.call('zscore', KEYS[2], ARGV[2]) then
 end
 local kept_ms = 2 * ARGV[4]
 redis.call('zadd', KEYS[3], now_ms + kept_ms, ARGV[2])
-redis.call('pexpire', KEYS[2], kept_ms)
-redis.call('pexpire', KEYS[3], kept_ms)
+if redis.call('pttl', KEYS[3]) < kept_ms then
+  redis.call('pexpire', KEYS[2], kept_ms)
+  redis.call('pexpire', KEYS[3], kept_ms)
+end
 local wait_ms = math.floor(1.5 * ARGV[4])
 if is_free then
   redis.call(ARGV[5], ARGV[6] .. string.sub(first, 34), string.sub(first, 1, 32))

@@ -15,10 +15,11 @@ local score = redis.call('zscore', KEYS[2], ARGV[1])
 if score then
   redis.call('zrem', KEYS[2], ARGV[1])
   local time = redis.call('time')
-  if tonumber(score) > time[1] * 1000 + math.floor(time[2] / 1000) then
+  local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+  if tonumber(score) > now_ms then
     held = 1
   end
-  lets_in = lets_in or KEYS[4] and redis.call('exists', KEYS[2]) == 0
+  lets_in = lets_in or KEYS[4] and redis.call('zcount', KEYS[2], '(' .. now_ms, '+inf') == 0
 end
 if lets_in and KEYS[4] then
   redis.call(ARGV[2], KEYS[4], '1')
