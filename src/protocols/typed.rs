@@ -25,7 +25,8 @@ impl Typed {
         Self { locker, key_type, servers }
     }
 
-    /// Leaves with WRONGTYPE where the key cannot hold this lock. A server that does not answer is left to the lock.
+    /// Leaves with WRONGTYPE where the key cannot hold this lock: on one server, or on so many of several that the others are no
+    /// majority. Of several servers, one that does not answer, or refuses, is left to the lock, which does without a minority.
     fn look(&self, redis: &mut Transcript) -> Turn<()> {
         let ask = Command::new("TYPE").arg(self.locker.key().as_bytes());
         let replies = match self.servers {
@@ -42,17 +43,21 @@ impl Typed {
                     .collect()
             }
         };
+        let mut of_another_type = 0;
         for reply in replies {
             match reply {
                 Reply::Status(kind) if kind == "none" || kind == self.key_type.redis_name() => {}
-                Reply::Status(_) => return Transcript::fault(ask, Reply::Error(WRONG_TYPE.to_owned())),
+                Reply::Status(_) => of_another_type += 1,
                 // A user that may not ask runs the lock as its clients do: those of most are refused a wrong type.
                 Reply::Error(_) if reply.error_code() == Some("NOPERM") => {}
-                refused @ Reply::Error(_) => return Transcript::fault(ask, refused),
-                Reply::Int(_) | Reply::Bulk(_) | Reply::Array(_) | Reply::Nil => {
+                _ if self.servers > 1 => {}
+                Reply::Error(_) | Reply::Int(_) | Reply::Bulk(_) | Reply::Array(_) | Reply::Nil => {
                     return Transcript::fault(ask, reply);
                 }
             }
+        }
+        if of_another_type > (self.servers - 1) / 2 {
+            return Transcript::fault(ask, Reply::Error(WRONG_TYPE.to_owned()));
         }
         Ok(())
     }

@@ -31,6 +31,23 @@ fn a_command_runs_while_most_servers_are_there() {
     assert_eq!(fleet.holders(&[0]), [0], "nothing is left behind");
 }
 
+/// Before an attempt, and after it, `run` looks at the type of the key on every server.
+#[test]
+fn a_minority_that_refuses_prevents_nothing() {
+    let fleet = Fleet::of(3);
+    let mut operator = redis::Client::open(fleet.urls()[2].as_str()).unwrap().get_connection().unwrap();
+    let mut check = |state: &str, change: &[&str]| {
+        let (name, args) = change.split_first().unwrap();
+        redis::cmd(name).arg(args).exec(&mut operator).unwrap();
+        let reached = run(&fleet, &[], &["echo", "reached"]);
+        assert_eq!((reached.code, reached.stdout.as_str()), (Some(0), "reached\n"), "{state}: {reached:?}");
+    };
+    check("a key of another type", &["RPUSH", "k", "a"]);
+    check("a replica", &["REPLICAOF", "127.0.0.1", "1"]);
+    check("a replica without its master's data", &["CONFIG", "SET", "replica-serve-stale-data", "no"]);
+    check("a login", &["CONFIG", "SET", "requirepass", "secret"]);
+}
+
 #[test]
 fn a_refusal_names_the_vote_of_each_server() {
     let fleet = Fleet::of(3);
