@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redis::{Client, RedisResult};
+use redis::{Client, RedisError, RedisResult};
 
 use super::server::ServerChoice;
 use crate::connect::{self, blocking::Connection};
@@ -19,7 +19,7 @@ pub(super) enum RunCarrier {
     Several(Masters),
 }
 
-/// What to do where nothing listens at the address yet.
+/// What to do where the server cannot be used yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnRefusal {
     /// It is an error.
@@ -35,9 +35,7 @@ impl RunCarrier {
             ServerChoice::One(server) => {
                 let server = impatient(server, lease);
                 let connection = match server.connect() {
-                    Err(error) if error.is_connection_refusal() && refusal == OnRefusal::OpenLater => {
-                        Connection::to(&server)
-                    }
+                    Err(error) if refusal == OnRefusal::OpenLater && may_pass(&error) => Connection::to(&server),
                     connected => connected?,
                 };
                 Ok(Self::One(Box::new(connection)))
@@ -48,6 +46,14 @@ impl RunCarrier {
             }
         }
     }
+}
+
+/// Whether a later attempt may succeed: nothing listens yet, or the server loads its data, hangs, or has too many clients.
+fn may_pass(error: &RedisError) -> bool {
+    error.is_connection_refusal()
+        || error.is_timeout()
+        || error.is_connection_dropped()
+        || matches!(error.code(), Some("LOADING" | "BUSY" | "MASTERDOWN"))
 }
 
 /// The server with the timeouts of a lock: a holder waits for no answer past its lease.
