@@ -297,8 +297,7 @@ pub(super) const TRIED_AT: UnixTime = match UnixTime::from_secs(1_800_000_000) {
 };
 /// The lease of the trials.
 pub(super) const TRIED_FOR: Duration = Duration::from_secs(60);
-pub(super) const FRACTIONS: [Duration; 3] =
-    [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
+const FRACTIONS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_micros(999_999)];
 
 /// The first stamp that the whole fleet respects; in a form that no old client writes, if the fleet treats it the same.
 pub(crate) fn stamp_writer(fleet: &Fleet, lease: Lease) -> Result<StampWriter, Unbridgeable> {
@@ -357,7 +356,7 @@ fn stolen_within(fleet: &Fleet) -> Vec<StolenStamp> {
 
 /// When a value is written in a trial, and by whom: at each of the [`FRACTIONS`] of a second; and where the value names its
 /// token, at the start of the second with every first byte, because some readers see a number at the head of a token.
-fn trials(names_token: bool) -> impl Iterator<Item = (Clocks, Owner)> {
+pub(super) fn trials(names_token: bool) -> impl Iterator<Item = (Clocks, Owner)> {
     let heads = if names_token { 0..=u8::MAX } else { 0..=0 };
     let fractions = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
     fractions.chain(heads.map(|head| (Duration::ZERO, head))).map(|(fraction, head)| {

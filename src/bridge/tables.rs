@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::fleet::Clocks;
-use super::lock::{Bridge, FRACTIONS, TRIED_AT, TRIED_FOR};
+use super::lock::{Bridge, TRIED_AT, TRIED_FOR, trials};
 use super::trial;
 use crate::legacy::{self, Dialect, Digits, Form, Lock, Looks, Moment, Number, Part, Unit};
 use crate::lock::{Lease, Owner, Token};
-use crate::wire::{Key, UnixTime};
+use crate::wire::Key;
 
 /// Two tables of tab-separated text, from which a program in any language can be a bridge for every dialect that has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// How a number becomes a value, a row for each shape of a value: its id; a template; the unit in ms; the count of units
+    /// How a number becomes a value, a row for each shape of a value, by old clients or by a bridge: its id; a template; the unit in ms; the count of units
     /// when 1970 began; a regular expression whose group is the number, or `-` for a value without one. The number of a shape
     /// whose id ends in `-far` is 200 years of 366 days later.
     pub shapes: String,
@@ -26,12 +26,21 @@ pub struct Tables {
 /// Twice the longest lease, in years of 366 days.
 const FAR: Duration = Duration::from_secs(200 * 366 * 86_400);
 
-/// A form of a value, as a package writes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A form of a value.
+#[derive(Clone, Debug)]
 struct Shape {
     form: Form,
-    is_far: bool,
+    writer: ShapeWriter,
     id: String,
+}
+
+/// Who writes values of a shape.
+#[derive(Clone, Copy, Debug)]
+enum ShapeWriter {
+    /// Old clients of this dialect, with their margins and roundings.
+    OldClients(&'static Dialect),
+    /// Packages, in whole units.
+    Package { is_far: bool },
 }
 
 /// The tables for the dialects of the catalogue. Dialects whose stamps are local dates have no row.
@@ -39,11 +48,12 @@ pub fn tables() -> Tables {
     let lease = Lease::new(TRIED_FOR).expect("a minute is a valid lease");
     let bridges =
         legacy::catalogue().filter_map(|dialect| Some((dialect, Bridge::new(&[dialect], "k".into(), lease).ok()?)));
-    let bridges: Vec<(&Dialect, Bridge)> =
+    let bridges: Vec<(&'static Dialect, Bridge)> =
         bridges.filter(|(dialect, _)| dialect.form.stamp.digits != Digits::DateTime).collect();
     let mut shapes: Vec<Shape> = Vec::new();
-    let mut id_of = |form: Form, is_far: bool, name: &str| {
-        let new = Shape { form, is_far, id: format!("{name}{}", if is_far { "-far" } else { "" }) };
+    let mut id_of = |form: Form, writer: ShapeWriter, name: &str| {
+        let far = if matches!(writer, ShapeWriter::Package { is_far: true }) { "-far" } else { "" };
+        let new = Shape { form, writer, id: format!("{name}{far}") };
         if let Some(known) = shapes.iter().find(|known| known.is_written_like(&new)) {
             return known.id.clone();
         }
@@ -55,8 +65,9 @@ pub fn tables() -> Tables {
         .iter()
         .map(|(dialect, bridge)| {
             let (form, is_far) = bridge.stamp_form();
-            let own = id_of(dialect.form, false, dialect.name);
-            (*dialect, own, id_of(form, is_far, &format!("bridge:{}", dialect.name)))
+            let own = id_of(dialect.form, ShapeWriter::OldClients(dialect), dialect.name);
+            let bridge = id_of(form, ShapeWriter::Package { is_far }, &format!("bridge:{}", dialect.name));
+            (*dialect, own, bridge)
         })
         .collect();
     let mut text = String::new();
@@ -95,10 +106,18 @@ impl Shape {
         format!("{}\t{}\t{unit}\t{origin}\t{}\n", self.id, self.template(), self.pattern())
     }
 
-    /// Whether packages cannot tell the two apart. Forms that differ in a margin or in their rounding are the same here.
+    /// Whether the same values are written in both. Packages write forms alike that differ in a margin or in their rounding.
     fn is_written_like(&self, other: &Self) -> bool {
-        let key = |shape: &Self| (shape.template(), shape.pattern(), shape.form.stamp.unit, shape.is_far);
-        key(self) == key(other)
+        let key = |shape: &Self| (shape.template(), shape.pattern(), shape.form.stamp.unit);
+        let is_alike = match (self.writer, other.writer) {
+            (ShapeWriter::OldClients(one), ShapeWriter::OldClients(other)) => {
+                (one.form.stamp, one.clock) == (other.form.stamp, other.clock)
+            }
+            (ShapeWriter::Package { is_far: one }, ShapeWriter::Package { is_far: other }) => one == other,
+            (ShapeWriter::OldClients(_), ShapeWriter::Package { .. }) => false,
+            (ShapeWriter::Package { .. }, ShapeWriter::OldClients(_)) => false,
+        };
+        is_alike && key(self) == key(other)
     }
 
     /// The value with a name in braces for each part that varies.
@@ -146,28 +165,31 @@ impl Shape {
     fn is_respected_by(&self, dialect: &'static Dialect) -> bool {
         let lease = Lease::new(TRIED_FOR).expect("a minute is a valid lease");
         let member = Lock::new(dialect, Key::from("k"), lease);
-        // Some readers parse a number from the first digits of a token, so all first digits are tried.
-        let heads = (0..=u8::MAX).step_by(if self.form.names_token() { 7 } else { 256 });
-        let times = FRACTIONS.into_iter().map(|fraction| (fraction, 0));
-        times.chain(heads.map(|head| (Duration::ZERO, head))).all(|(fraction, head)| {
-            let begin = TRIED_AT.saturating_add(fraction);
-            let value = self.write(begin, lease, head);
-            [Duration::ZERO, lease.length() / 2, lease.validity()]
-                .into_iter()
-                .all(|elapsed| trial::respects(&member, &value, &Clocks::at(begin.saturating_add(elapsed))))
+        let elapsed: &[Duration] = match self.writer {
+            // Many dialects round away the end of a lease.
+            ShapeWriter::OldClients(_) => &[Duration::ZERO, lease.length() / 2],
+            ShapeWriter::Package { .. } => &[Duration::ZERO, lease.length() / 2, lease.validity()],
+        };
+        trials(self.form.names_token()).all(|(begin, owner)| {
+            let value = self.write(&begin, lease, &owner);
+            elapsed.iter().all(|elapsed| trial::respects(&member, &value, &begin.after(*elapsed)))
         })
     }
 
-    /// The value that a package writes: in whole units, one later than the end of the lease.
-    fn write(&self, begin: UnixTime, lease: Lease, head: u8) -> Vec<u8> {
-        let mut token = [0xd7; 16];
-        token[0] = head;
-        let far = if self.is_far { FAR } else { Duration::ZERO };
-        let end = i128::from(begin.saturating_add(lease.length()).as_nanos()) + nanos(far);
+    /// The value that an old client writes, or a package: that in whole units, one later than the end of the lease.
+    fn write(&self, begin: &Clocks, lease: Lease, owner: &Owner) -> Vec<u8> {
+        let far = match self.writer {
+            ShapeWriter::OldClients(dialect) => {
+                return self.form.write(self.form.stamp.at(begin.of(dialect).wall, lease.length()), owner);
+            }
+            ShapeWriter::Package { is_far: true } => FAR,
+            ShapeWriter::Package { is_far: false } => Duration::ZERO,
+        };
+        let end = i128::from(begin.host.wall.saturating_add(lease.length()).as_nanos()) + nanos(far);
         let (unit, origin) = (nanos(self.form.stamp.unit.length()), self.form.stamp.unit.count_in_1970());
         let count = -(-end).div_euclid(unit) + 1 + origin;
         let number = if self.form.stamp.digits.is_float() { Number::Float(count as f64) } else { Number::Int(count) };
-        self.form.write(number, &Owner::new(Token::new(token), 1, 1))
+        self.form.write(number, owner)
     }
 }
 
@@ -192,8 +214,9 @@ mod tests {
             ("java-getset", true, &far),
         ] {
             let form = legacy::find(name).unwrap().form;
-            let shape = Shape { form, is_far, id: name.to_owned() };
-            assert_eq!(shape.write(TRIED_AT, lease, 0), value, "{name}");
+            let shape = Shape { form, writer: ShapeWriter::Package { is_far }, id: name.to_owned() };
+            let owner = Owner::new(Token::new([0xd7; 16]), 1, 1);
+            assert_eq!(shape.write(&Clocks::at(TRIED_AT), lease, &owner), value, "{name}");
         }
     }
 }
