@@ -13,7 +13,8 @@ const LATEST_MS = 101 * 366 * 86_400_000; // the longest lease, a century, and a
 class NotBridgeable extends Error {}
 
 function newKey(key) {
-  if (/\{[^}]+\}/.test(key)) return `${key}:token`;
+  // A hash tag stands between the first brace and the first that closes it: `{}:{42}` has none.
+  if (/^[^{]*\{[^}]+\}/.test(key)) return `${key}:token`;
   if (key === '' || key.includes('}')) {
     throw new RangeError(`cannot derive the new key of '${key}': it is empty or has a brace without a hash tag`);
   }

@@ -154,6 +154,14 @@ test('a fleet that no stamp keeps out is refused', () => {
   }
 });
 
+test('the new key is in the slot of the old one', () => {
+  for (const [key, expected] of [['invoices', '{invoices}:token'], ['job:{42}', 'job:{42}:token'], ['{{a}', '{{a}:token']]) {
+    assert.strictEqual(newKey(key), expected);
+  }
+  // No hash tag is where the first braces have nothing in them, whatever follows.
+  for (const key of ['', 'job:{}:{42}', 'a}b']) assert.throws(() => newKey(key), RangeError);
+});
+
 test('the example of the readme runs', async () => {
   const readme = fs.readFileSync(path.join(__dirname, '../README.md'), 'utf8');
   const [, example] = readme.match(/```js\n([^]*?)```/);

@@ -79,7 +79,8 @@ final class Fleet
     /** The key beside `$key`, in the same slot of a cluster, that clients of the token lock use: `{invoices}:token`. */
     public static function newKey(string $key): string
     {
-        if (preg_match('/\{[^}]+\}/', $key)) {
+        // A hash tag stands between the first brace and the first that closes it: `{}:{42}` has none.
+        if (preg_match('/\A[^{]*\{[^}]+\}/', $key)) {
             return "$key:token";
         }
         if ($key === '' || str_contains($key, '}')) {

@@ -156,6 +156,23 @@ final class LocksTest extends TestCase
         }
     }
 
+    public function testTheNewKeyIsInTheSlotOfTheOldOne(): void
+    {
+        $keys = ['invoices' => '{invoices}:token', 'job:{42}' => 'job:{42}:token', '{{a}' => '{{a}:token'];
+        foreach ($keys as $key => $new) {
+            self::assertSame($new, Fleet::newKey($key));
+        }
+        // No hash tag is where the first braces have nothing in them, whatever follows.
+        foreach (['', 'job:{}:{42}', 'a}b'] as $key) {
+            try {
+                Fleet::newKey($key);
+                self::fail("'$key' has no new key");
+            } catch (\ValueError $refused) {
+                self::assertStringContainsString('cannot derive', $refused->getMessage());
+            }
+        }
+    }
+
     public function testTheExampleOfTheReadmeRuns(): void
     {
         if (!class_exists('Redis')) {

@@ -19,7 +19,8 @@ class NotBridgeable(ValueError):
 
 def new_key(key):
     """The key beside `key`, in the same slot of a cluster, that the clients of the token lock use: `{invoices}:token`."""
-    if re.search(r"\{[^}]+\}", key):
+    # A hash tag stands between the first brace and the first that closes it: `{}:{42}` has none.
+    if re.match(r"[^{]*\{[^}]+\}", key):
         return key + ":token"
     if not key or "}" in key:
         raise ValueError(f"cannot derive the new key of {key!r}: it is empty or has a brace without a hash tag")

@@ -109,6 +109,13 @@ class Locks(unittest.TestCase):
             with self.assertRaises(lockshift.NotBridgeable):
                 BridgeLock(self.redis, self.key, LONG, dialects)
 
+    def test_the_new_key_is_in_the_slot_of_the_old_one(self):
+        for key, new in ("invoices", "{invoices}:token"), ("job:{42}", "job:{42}:token"), ("{{a}", "{{a}:token"):
+            self.assertEqual(new_key(key), new)
+        # No hash tag is where the first braces have nothing in them, whatever follows.
+        for key in "", "job:{}:{42}", "a}b":
+            self.assertRaises(ValueError, new_key, key)
+
     def test_the_example_of_the_readme_runs(self):
         readme = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
         [example] = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)

@@ -10,7 +10,8 @@ public final class BridgeLock extends Lock {
     private static final byte[] ACQUIRE = Fleet.script("bridge-acquire");
     private static final byte[] EXTEND = Fleet.script("bridge-extend");
     private static final byte[] RELEASE = Fleet.script("bridge-release");
-    private static final Pattern HASH_TAG = Pattern.compile("\\{[^}]+\\}");
+    /** Between the first brace and the first that closes it: {@code {}:{42}} has none. */
+    private static final Pattern HASH_TAG = Pattern.compile("\\A[^{]*\\{[^}]+\\}");
 
     private final Fleet fleet;
     private final byte[] oldKey;

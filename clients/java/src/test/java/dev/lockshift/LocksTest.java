@@ -209,6 +209,17 @@ final class LocksTest {
     }
 
     @Test
+    void the_new_key_is_in_the_slot_of_the_old_one() {
+        assertEquals("{invoices}:token", BridgeLock.newKey("invoices"));
+        assertEquals("job:{42}:token", BridgeLock.newKey("job:{42}"));
+        assertEquals("{{a}:token", BridgeLock.newKey("{{a}"));
+        // No hash tag is where the first braces have nothing in them, whatever follows.
+        for (String key : new String[] {"", "job:{}:{42}", "a}b"}) {
+            assertThrows(IllegalArgumentException.class, () -> BridgeLock.newKey(key));
+        }
+    }
+
+    @Test
     void the_example_of_the_readme_runs(@TempDir Path folder) throws Exception {
         String readme = new String(Files.readAllBytes(Path.of(System.getProperty("readme", "README.md"))), "UTF-8");
         String example = readme.split("```java\n")[1].split("```")[0];
