@@ -57,6 +57,10 @@ impl Permissions {
     pub fn of(choice: &Choice, pattern: &str) -> Self {
         let lease = Lease::new(LEASE).expect("ten seconds are a lease");
         let locker = choice.locker(Key::from(MARK), lease);
+        // A key that begins as those of the protocol stands in Redis as it is: such a pattern is not begun so twice.
+        let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
+        let begin = key.split_once(MARK).map_or("", |(begin, _)| begin);
+        let pattern = pattern.strip_prefix(begin).unwrap_or(pattern);
         let mut permissions = Self::default();
         for (command, twin) in sent_by(&*locker, &PAIR).iter().zip(&sent_by(&*locker, &OTHERS)) {
             permissions.add(command, twin, pattern);

@@ -90,4 +90,9 @@ fn a_user_with_the_printed_acl_runs_a_command_under_the_lock() {
     assert_eq!(run("other").code, Some(3));
     let derived = done(lockshift(), ["protocols", "gorlock", "--acl", "--json"]).json();
     assert_eq!(derived[0]["keys"], serde_json::json!(["gorlock:*"]));
+    // The dialect of two keys: a pattern of its keys is no pattern of names.
+    for key in [&[][..], &["--key", "*"], &["--key", "lock:owner:*"]] {
+        let derived = done(lockshift(), [&["protocols", "mlanett-redis-lock", "--acl", "--json"], key].concat()).json();
+        assert_eq!(derived[0]["keys"], serde_json::json!(["lock:expire:*", "lock:owner:*"]), "{key:?}");
+    }
 }
