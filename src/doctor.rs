@@ -1,19 +1,23 @@
 //! Whether a server fits what a fleet of locks wants: its version, commands, permissions, clock, memory, disk and replicas.
 //!
-//! [`examine`] is a procedure that only reads: INFO, TIME, COMMAND INFO, ACL WHOAMI and ACL DRYRUN. Its findings are values;
-//! what they say and what to change is text of [`report`](crate::report).
+//! [`examine`] is a procedure that only reads: INFO, TIME, COMMAND INFO, ACL WHOAMI and ACL DRYRUN; CLUSTER INFO on a node of a
+//! cluster, and CONFIG GET where what INFO says leaves a question. Its findings are values; what they say and what to change is
+//! text of [`report`](crate::report).
 
+mod covered;
 mod facts;
 mod finding;
 
 use std::collections::BTreeSet;
+
+use covered::covered;
 
 use crate::inspect::{Hazard, ServerHazard};
 use crate::permissions::Permissions;
 use crate::protocols::Choice;
 use crate::wire::{Command, Reply, Transcript, Turn};
 
-pub use facts::ServerFacts;
+pub use facts::{SaveFailure, ServerFacts};
 pub use finding::{DoctorFinding, Subject, Weight};
 
 /// What was found of one server.
@@ -37,23 +41,35 @@ impl Checkup {
     }
 }
 
-/// Examines a server for this fleet, whose keys have this pattern of Redis. `in_cluster`: the client takes it for a node of a
-/// cluster.
+/// How the clients of a fleet connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Connecting {
+    /// They take the server for a node of a cluster.
+    pub to_cluster: bool,
+    /// Their address has a database: they send SELECT.
+    pub to_database: bool,
+}
+
+/// Examines a server for this fleet, whose keys have this pattern of Redis and whose clients connect so.
 ///
 /// # Errors
 /// [`Pending`](crate::wire::Pending): a reply is still to come, or Redis refused INFO.
-pub fn examine(fleet: &[Choice], pattern: &str, in_cluster: bool, redis: &mut Transcript) -> Turn<Checkup> {
+pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &mut Transcript) -> Turn<Checkup> {
     let info = match redis.send(Command::new("INFO"))? {
         Reply::Bulk(info) => String::from_utf8_lossy(&info).into_owned(),
         other => return Transcript::fault(Command::new("INFO"), other),
     };
     let facts = ServerFacts::of(&info);
-    let mut findings = facts.findings(in_cluster);
+    let mut findings = facts.findings(connecting.to_cluster);
+    findings.extend(cluster(&facts, redis)?);
+    findings.extend(saving(&facts, redis)?);
+    findings.extend(replicas(&facts, redis)?);
     let votes = fleet.iter().any(Choice::spans_servers);
     findings.extend(ServerHazard::all(&info, votes).into_iter().map(DoctorFinding::Server));
     findings.extend(clocks(redis)?);
     let needed = fleet.iter().map(|choice| Permissions::of(choice, pattern));
-    let needed = needed.reduce(Permissions::and).unwrap_or_default();
+    let mut needed = needed.reduce(Permissions::and).unwrap_or_default();
+    needed.commands.extend(connecting.to_database.then(|| "select".to_owned()));
     findings.extend(old_for_scripts(&facts, fleet));
     let known = known_commands(&needed.commands, redis)?;
     match &known {
@@ -66,6 +82,44 @@ pub fn examine(fleet: &[Choice], pattern: &str, in_cluster: bool, redis: &mut Tr
     }
     findings.extend(permissions(&needed, known.as_ref(), redis)?);
     Ok(Checkup { facts, findings })
+}
+
+/// Whether the cluster of this node serves.
+fn cluster(facts: &ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFinding>> {
+    if facts.mode != "cluster" {
+        return Ok(None);
+    }
+    Ok(match redis.send(Command::new("CLUSTER").arg("INFO"))? {
+        Reply::Bulk(info) => {
+            let is_up = String::from_utf8_lossy(&info).lines().any(|line| line.trim() == "cluster_state:ok");
+            (!is_up).then_some(DoctorFinding::ClusterIsDown)
+        }
+        _ => Some(DoctorFinding::ClusterNotExamined),
+    })
+}
+
+/// Whether it could not write to its disk the last time, and what it makes of that: INFO does not say.
+fn saving(facts: &ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFinding>> {
+    let refuses_writes = match facts.failure() {
+        None => return Ok(None),
+        Some(SaveFailure::Appending) => Some(true),
+        Some(SaveFailure::Snapshot) => match setting("stop-writes-on-bgsave-error", redis)?.as_deref() {
+            // It refuses nothing where it is to save no snapshots by itself.
+            Some("yes") => setting("save", redis)?.map(|moments| !moments.is_empty()),
+            Some(_) => Some(false),
+            None => None,
+        },
+    };
+    Ok(Some(DoctorFinding::CannotSave { refuses_writes }))
+}
+
+/// Whether a master has fewer replicas than it wants to write at all.
+fn replicas(facts: &ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFinding>> {
+    let Some(in_time) = facts.replicas_in_time.filter(|_| facts.role == "master") else { return Ok(None) };
+    let wanted = setting("min-replicas-to-write", redis)?.and_then(|wanted| wanted.parse().ok());
+    // It counts them only where it wants one at least.
+    let are_too_few = in_time < wanted.unwrap_or(1);
+    Ok(are_too_few.then_some(DoctorFinding::TooFewReplicas { in_time, wanted }))
 }
 
 /// How far the clocks are apart; the server's is read between two readings of this machine's.
@@ -103,7 +157,7 @@ fn known_commands(commands: &BTreeSet<String>, redis: &mut Transcript) -> Turn<O
     Ok(Some(known.map(|(name, _)| name.clone()).collect()))
 }
 
-/// Which of the commands this user may not run on these keys.
+/// Which of the commands this user may not run on these keys and channels.
 fn permissions(
     needed: &Permissions,
     known: Option<&BTreeSet<String>>,
@@ -112,32 +166,59 @@ fn permissions(
     let Reply::Bulk(user) = redis.send(Command::new("ACL").arg("WHOAMI"))? else {
         return Ok(Some(DoctorFinding::PermissionsNotExamined));
     };
+    // One name for each pattern: a user that may use the key of a lock may lack the second one, such as its fence.
+    let [keys, channels] = [&needed.keys, &needed.channels]
+        .map(|patterns| patterns.iter().map(|pattern| covered(pattern)).collect::<Vec<_>>());
     let mut refused = Vec::new();
-    // A key that the pattern covers, and a channel.
-    let [key, channel] = [&needed.keys, &needed.channels]
-        .map(|patterns| patterns.iter().next().map(|pattern| pattern.replace('*', "x")).unwrap_or_default());
     for name in needed.commands.iter().filter(|name| known.is_none_or(|known| known.contains(*name))) {
-        let dry = |words: &[&str]| {
-            let start = Command::new("ACL").arg("DRYRUN").arg(&user);
-            name.split('|').chain(words.iter().copied()).fold(start, |command, word| command.arg(word))
-        };
-        // The number of words is judged first: one more until it is right.
-        let mut words = if name.starts_with("eval") { vec!["x", "0"] } else { vec![] };
-        let reply = loop {
-            let reply = redis.send(dry(&words))?;
-            let is_short = matches!(&reply, Reply::Error(text) if text.contains("wrong number of arguments"));
-            if !is_short || words.len() > 5 {
-                break reply;
-            }
-            let named = if name.ends_with("publish") || name.ends_with("subscribe") { &channel } else { &key };
-            words.push(if words.is_empty() { named } else { "1" });
-        };
-        match reply {
-            Reply::Status(_) => {}
-            Reply::Bulk(_) => refused.push(name.clone()),
-            _ => return Ok(Some(DoctorFinding::PermissionsNotExamined)),
+        let names = if name.ends_with("publish") || name.ends_with("subscribe") { &channels } else { &keys };
+        match may_run(name, names, &user, redis)? {
+            Some(true) => {}
+            Some(false) => refused.push(name.clone()),
+            None => return Ok(Some(DoctorFinding::PermissionsNotExamined)),
         }
     }
     let user = String::from_utf8_lossy(&user).into_owned();
     Ok((!refused.is_empty()).then(|| DoctorFinding::NotAllowed { user, commands: refused, rule: needed.rule() }))
+}
+
+/// Whether this user may run a command on each of these names; `None` where the server does not say.
+fn may_run(command: &str, names: &[Vec<u8>], user: &[u8], redis: &mut Transcript) -> Turn<Option<bool>> {
+    // The number of words is judged first: one more until it is right.
+    let mut further = if command.starts_with("eval") { vec!["x", "0"] } else { vec![] };
+    let mut names = names.iter();
+    let mut name: Option<&Vec<u8>> = None;
+    loop {
+        let dry = Command::new("ACL").arg("DRYRUN").arg(user);
+        let dry = command.split('|').fold(dry, Command::arg);
+        let dry = name.into_iter().fold(dry, |dry, name| dry.arg(name.as_slice()));
+        let reply = redis.send(further.iter().fold(dry, |dry, word| dry.arg(*word)))?;
+        let is_short = matches!(&reply, Reply::Error(text) if text.contains("wrong number of arguments"));
+        match reply {
+            _ if is_short && name.is_none() && further.is_empty() => match names.next() {
+                Some(first) => name = Some(first),
+                None => further.push("1"),
+            },
+            _ if is_short && further.len() < 5 => further.push("1"),
+            // One that takes no name is tried once.
+            Reply::Status(_) if name.is_none() => return Ok(Some(true)),
+            Reply::Status(_) => match names.next() {
+                Some(next) => name = Some(next),
+                None => return Ok(Some(true)),
+            },
+            Reply::Bulk(_) => return Ok(Some(false)),
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The value of a setting; `None` where this user may not ask, or the server does not know it.
+fn setting(name: &str, redis: &mut Transcript) -> Turn<Option<String>> {
+    Ok(match redis.send(Command::new("CONFIG").arg("GET").arg(name))? {
+        Reply::Array(words) => match words.as_slice() {
+            [Reply::Bulk(_), Reply::Bulk(value)] => Some(String::from_utf8_lossy(value).into_owned()),
+            _ => None,
+        },
+        _ => None,
+    })
 }

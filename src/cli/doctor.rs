@@ -6,7 +6,7 @@ use super::global_options::GlobalOptions;
 use super::named::{FleetArg, fleet};
 use super::output;
 use super::server_options::ServerOptions;
-use crate::doctor::examine;
+use crate::doctor::{Connecting, examine};
 use crate::driver::blocking;
 use crate::report::Doctor;
 use crate::wire::Transcript;
@@ -15,8 +15,8 @@ use crate::wire::Transcript;
 ///
 /// Examined are its role, version and commands, the permissions of the user, its clock beside this machine's, memory and
 /// eviction, what it keeps on disk, and its replicas. Only commands that change nothing are sent: INFO, TIME, COMMAND INFO,
-/// ACL WHOAMI, ACL DRYRUN. What cannot be examined, because the server is too old or the user may not, is named. Of a cluster
-/// every master is examined.
+/// ACL WHOAMI, ACL DRYRUN, and where these leave a question CLUSTER INFO and CONFIG GET. What cannot be examined, because the
+/// server is too old or the user may not, is named. Of a cluster every master is examined.
 ///
 /// Exit status 1 means that something should be changed.
 #[derive(Debug, clap::Args)]
@@ -38,10 +38,11 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let fleet = FleetArg::members(&args.fleet);
     let mut checkups = Vec::new();
     for server in args.server.servers()? {
+        let connecting = Connecting { to_cluster: server.is_cluster(), to_database: server.selects_database() };
         let masters = server.masters().map_err(|error| failure::of_server(&server, error))?;
         for master in masters {
             let mut connection = master.connect().map_err(|error| failure::of_server(&master, error))?;
-            let look = |redis: &mut Transcript| examine(&fleet, &args.pattern, server.is_cluster(), redis);
+            let look = |redis: &mut Transcript| examine(&fleet, &args.pattern, connecting, redis);
             let checkup =
                 blocking::run(&mut connection, &look).map_err(|broken| failure::of_procedure(&master, broken))?;
             checkups.push((master.to_string(), checkup));

@@ -16,7 +16,7 @@ pub(super) struct Args {
     #[arg(value_name = "PROTOCOL", value_parser = protocol(), hide_possible_values = true)]
     only: Vec<Choice>,
     /// Print the smallest ACL with which the PROTOCOLs run, each with all its options, as ACL SETUSER takes it; `guard` needs
-    /// that of guard:PROTOCOL
+    /// that of guard:PROTOCOL. Clients whose address has a database other than 0 need +select as well
     #[arg(long, requires = "granted")]
     acl: bool,
     /// With --acl, that of this command of lockshift, which holds no lock

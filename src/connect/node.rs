@@ -48,7 +48,6 @@ impl Node {
     }
 
     /// How it is reached, with its database and its login.
-    #[cfg(any(test, feature = "tokio"))]
     pub(super) fn info(&self) -> &ConnectionInfo {
         &self.info
     }

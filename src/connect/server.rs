@@ -161,6 +161,11 @@ impl Server {
         matches!(*self.place, Place::Single(_))
     }
 
+    /// Whether connections to it send SELECT: its address has a database other than 0.
+    pub fn selects_database(&self) -> bool {
+        self.named().iter().any(|node| node.info().redis_settings().db() != 0)
+    }
+
     /// Whether connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.named().iter().any(Node::is_encrypted)
@@ -221,6 +226,20 @@ mod tests {
             assert!(refused.parse::<Server>().is_err(), "{refused}");
         }
         assert!(Server::at([""; 0]).is_err());
+    }
+
+    #[test]
+    fn an_address_with_a_database_selects_it() {
+        for (typed, selects) in [
+            ("redis://a", false),
+            ("redis://a/0", false),
+            ("redis://a/2", true),
+            ("redis+unix:///run/redis.sock?db=2", true),
+            ("redis+sentinel://a,b/main", false),
+            ("redis+sentinel://a,b/main/3", true),
+        ] {
+            assert_eq!(typed.parse::<Server>().unwrap().selects_database(), selects, "{typed}");
+        }
     }
 
     #[test]

@@ -20,11 +20,24 @@ pub struct ServerFacts {
     pub role: String,
     master: String,
     is_loading: bool,
-    can_save: bool,
+    snapshot_failed: bool,
+    append_failed: bool,
     has_saved: bool,
     used_memory: u64,
     max_memory: u64,
     evicts: bool,
+    /// How many replicas have confirmed in time, where it wants some of them to write at all.
+    pub(super) replicas_in_time: Option<u64>,
+}
+
+/// What it could not write to its disk the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SaveFailure {
+    /// The append-only file: it refuses writes then.
+    Appending,
+    /// A snapshot: it refuses writes then where it is configured so.
+    Snapshot,
 }
 
 impl ServerFacts {
@@ -45,12 +58,14 @@ impl ServerFacts {
             role: field("role"),
             master: format!("{}:{}", field("master_host"), field("master_port")),
             is_loading: number("loading") == 1,
-            can_save: field("rdb_last_bgsave_status") != "err" && field("aof_last_write_status") != "err",
+            snapshot_failed: field("rdb_last_bgsave_status") == "err",
+            append_failed: field("aof_last_write_status") == "err",
             // Before 7.0 it does not count its snapshots.
             has_saved: number("aof_enabled") == 1 || field("rdb_saves") != "0",
             used_memory: number("used_memory"),
             max_memory: number("maxmemory"),
             evicts: field("maxmemory_policy") != "noeviction",
+            replicas_in_time: field("min_slaves_good_slaves").parse().ok(),
         }
     }
 
@@ -63,7 +78,13 @@ impl ServerFacts {
         }
     }
 
-    /// What fits no fleet.
+    /// What it could not write to its disk the last time, if anything.
+    pub fn failure(&self) -> Option<SaveFailure> {
+        let failures = [(self.append_failed, SaveFailure::Appending), (self.snapshot_failed, SaveFailure::Snapshot)];
+        failures.into_iter().find_map(|(has_failed, failure)| has_failed.then_some(failure))
+    }
+
+    /// What fits no fleet, as far as INFO says it.
     pub(super) fn findings(&self, in_cluster: bool) -> Vec<DoctorFinding> {
         let (used, limit) = (self.used_memory, self.max_memory);
         let is_nearly_full = limit > 0 && !self.evicts && used / 9 >= limit / 10;
@@ -72,8 +93,7 @@ impl ServerFacts {
             (self.mode == "cluster" && !in_cluster).then_some(DoctorFinding::IsClusterNode),
             self.is_loading.then_some(DoctorFinding::IsLoading),
             is_nearly_full.then_some(DoctorFinding::NearlyFull { used, limit }),
-            (!self.can_save).then_some(DoctorFinding::CannotSave),
-            (self.can_save && !self.has_saved).then_some(DoctorFinding::HasSavedNothing),
+            (self.failure().is_none() && !self.has_saved).then_some(DoctorFinding::HasSavedNothing),
         ];
         findings.into_iter().flatten().collect()
     }
@@ -105,7 +125,10 @@ fn info_shows_what_fits_no_fleet() {
     assert_eq!(found(&full), [DoctorFinding::NearlyFull { used: 950, limit: 1000 }]);
     assert_eq!(found(&full.replace("950", "890")), []);
     assert_eq!(found(&full.replace("noeviction", "allkeys-lru")), [], "that it evicts is another finding");
-    assert_eq!(found(&fine.replace("bgsave_status:ok", "bgsave_status:err")), [DoctorFinding::CannotSave]);
+    let failure = |info: &str| ServerFacts::of(info).failure();
+    let unsaved = fine.replace("bgsave_status:ok", "bgsave_status:err");
+    assert_eq!((failure(fine), failure(&unsaved)), (None, Some(SaveFailure::Snapshot)));
+    assert_eq!(failure(&unsaved.replace("write_status:ok", "write_status:err")), Some(SaveFailure::Appending));
     assert_eq!(found(&fine.replace("aof_enabled:1", "aof_enabled:0")), [DoctorFinding::HasSavedNothing]);
     assert!(ServerFacts::of(&fine.replace("7.0.15", "2.8.17")).is_before(3, 2));
     assert!(!ServerFacts::of(fine).is_before(3, 2) && !ServerFacts::of("").is_before(3, 2));

@@ -52,6 +52,10 @@ pub enum DoctorFinding {
     },
     /// It is a node of a cluster, and the client takes it for a single server.
     IsClusterNode,
+    /// It is a node of a cluster that is down: it refuses every key, or those of missing masters.
+    ClusterIsDown,
+    /// It refuses CLUSTER INFO.
+    ClusterNotExamined,
     /// It is still loading its data.
     IsLoading,
     /// Protocols whose scripts write after TIME need Redis 3.2.
@@ -81,8 +85,11 @@ pub enum DoctorFinding {
     Clocks(Hazard),
     /// It refuses TIME.
     ClockNotExamined,
-    /// It could not write to its disk the last time, and refuses writes where it is configured so.
-    CannotSave,
+    /// It could not write to its disk the last time.
+    CannotSave {
+        /// Whether it refuses writes for that; `None` where this user may not ask how it is configured.
+        refuses_writes: Option<bool>,
+    },
     /// It has no append-only file and has saved no snapshot since it was started.
     HasSavedNothing,
     /// It has used nine tenths of its memory or more, and refuses writes when that is full.
@@ -92,6 +99,13 @@ pub enum DoctorFinding {
         /// The limit, in bytes.
         limit: u64,
     },
+    /// It has fewer replicas that confirm in time than `min-replicas-to-write` says, and refuses writes.
+    TooFewReplicas {
+        /// How many confirm in time.
+        in_time: u64,
+        /// How many it wants; `None` where this user may not ask.
+        wanted: Option<u64>,
+    },
     /// What endangers every lock of a server.
     Server(ServerHazard),
 }
@@ -100,23 +114,31 @@ impl DoctorFinding {
     /// What it is about.
     pub fn subject(&self) -> Subject {
         match self {
-            Self::IsReplica { .. } | Self::IsClusterNode | Self::IsLoading => Subject::Role,
+            Self::IsReplica { .. }
+            | Self::IsClusterNode
+            | Self::ClusterIsDown
+            | Self::ClusterNotExamined
+            | Self::IsLoading => Subject::Role,
             Self::NeedsRedis32 { .. } | Self::Unknown { .. } | Self::CommandsNotExamined => Subject::Version,
             Self::NotAllowed { .. } | Self::PermissionsNotExamined => Subject::Permissions,
             Self::Clocks(_) | Self::ClockNotExamined => Subject::Clock,
             Self::NearlyFull { .. } | Self::Server(ServerHazard::Evicts { .. }) => Subject::Memory,
-            Self::CannotSave | Self::HasSavedNothing | Self::Server(ServerHazard::ForgetsOnRestart) => {
+            Self::CannotSave { .. } | Self::HasSavedNothing | Self::Server(ServerHazard::ForgetsOnRestart) => {
                 Subject::Persistence
             }
-            Self::Server(ServerHazard::WritesAlone { .. }) => Subject::Replicas,
+            Self::TooFewReplicas { .. } | Self::Server(ServerHazard::WritesAlone { .. }) => Subject::Replicas,
         }
     }
 
     /// How it counts.
     pub fn weight(&self) -> Weight {
         match self {
-            Self::CommandsNotExamined | Self::PermissionsNotExamined | Self::ClockNotExamined => Weight::NotExamined,
-            Self::HasSavedNothing => Weight::Notable,
+            Self::ClusterNotExamined
+            | Self::CommandsNotExamined
+            | Self::PermissionsNotExamined
+            | Self::ClockNotExamined
+            | Self::CannotSave { refuses_writes: None } => Weight::NotExamined,
+            Self::CannotSave { refuses_writes: Some(false) } | Self::HasSavedNothing => Weight::Notable,
             _ => Weight::Harmful,
         }
     }

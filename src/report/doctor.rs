@@ -74,25 +74,40 @@ fn says(finding: &DoctorFinding) -> String {
     match finding {
         DoctorFinding::IsReplica { master } => format!("it is a replica of {master} and refuses writes"),
         DoctorFinding::IsClusterNode => "it is a node of a cluster, and refuses the keys of other nodes".to_owned(),
+        DoctorFinding::ClusterIsDown => "its cluster is down, and refuses keys".to_owned(),
+        DoctorFinding::ClusterNotExamined => "this user may not run CLUSTER INFO".to_owned(),
         DoctorFinding::IsLoading => "it is still loading its data".to_owned(),
         DoctorFinding::NeedsRedis32 { protocols } => format!("{} needs Redis 3.2 or later", protocols.join(", ")),
         DoctorFinding::Unknown { commands } => format!("it does not know {}", commands.join(", ")),
         DoctorFinding::CommandsNotExamined => "it does not describe its commands".to_owned(),
         DoctorFinding::NotAllowed { user, commands, .. } => {
-            format!("the user `{user}` may not run {} on the keys of the fleet", commands.join(", "))
+            format!("the user `{user}` may not run {} on every key and channel of the fleet", commands.join(", "))
         }
         DoctorFinding::PermissionsNotExamined => {
             "it is older than Redis 7.0, or this user may not run ACL WHOAMI and ACL DRYRUN".to_owned()
         }
         DoctorFinding::Clocks(hazard) => hazard.to_string(),
         DoctorFinding::ClockNotExamined => "this user may not run TIME".to_owned(),
-        DoctorFinding::CannotSave => "its last save to disk failed: it refuses writes, or will".to_owned(),
+        DoctorFinding::CannotSave { refuses_writes } => {
+            let consequence = match refuses_writes {
+                Some(true) => "it refuses writes",
+                Some(false) => "it writes on, and a restart may free the last locks",
+                None => "it may refuse writes, and this user may not ask by CONFIG GET",
+            };
+            format!("its last save to disk failed: {consequence}")
+        }
         DoctorFinding::HasSavedNothing => {
             "it has no append-only file, and has saved no snapshot since its start: a restart may free every lock"
                 .to_owned()
         }
         DoctorFinding::NearlyFull { used, limit } => {
             format!("{used} of {limit} bytes are used: when memory is full it refuses locks")
+        }
+        DoctorFinding::TooFewReplicas { in_time, wanted: Some(wanted) } => {
+            format!("it refuses writes: replicas that confirm in time: {in_time}, min-replicas-to-write: {wanted}")
+        }
+        DoctorFinding::TooFewReplicas { .. } => {
+            "it refuses writes: no replica confirms in time, and min-replicas-to-write wants some".to_owned()
         }
         DoctorFinding::Server(hazard) => hazard.to_string(),
     }
@@ -103,18 +118,25 @@ fn change(finding: &DoctorFinding) -> Option<String> {
     Some(match finding {
         DoctorFinding::IsReplica { master } => format!("connect to {master}"),
         DoctorFinding::IsClusterNode => "add ?cluster=true to the address".to_owned(),
+        DoctorFinding::ClusterIsDown => {
+            "start the masters that are missing, or assign their slots anew: redis-cli --cluster fix".to_owned()
+        }
         DoctorFinding::NeedsRedis32 { .. } => "upgrade the server, or use another protocol".to_owned(),
         DoctorFinding::Unknown { .. } => "upgrade the server, enable the commands, or use another protocol".to_owned(),
         DoctorFinding::NotAllowed { user, rule, .. } => format!("ACL SETUSER {user} {rule}"),
         DoctorFinding::Clocks(_) => "let NTP set both clocks".to_owned(),
-        DoctorFinding::CannotSave => "see the server's log, and make room on its disk".to_owned(),
+        DoctorFinding::CannotSave { .. } => "see the server's log, and make room on its disk".to_owned(),
         DoctorFinding::NearlyFull { .. } => "raise maxmemory, or delete keys".to_owned(),
+        DoctorFinding::TooFewReplicas { .. } => {
+            "connect the replicas that are missing, or lower min-replicas-to-write".to_owned()
+        }
         DoctorFinding::Server(ServerHazard::Evicts { .. }) => "CONFIG SET maxmemory-policy noeviction".to_owned(),
         DoctorFinding::Server(ServerHazard::WritesAlone { .. }) => "CONFIG SET min-replicas-to-write 1".to_owned(),
         DoctorFinding::Server(ServerHazard::ForgetsOnRestart) => {
             "CONFIG SET appendonly yes appendfsync always".to_owned()
         }
-        DoctorFinding::IsLoading
+        DoctorFinding::ClusterNotExamined
+        | DoctorFinding::IsLoading
         | DoctorFinding::CommandsNotExamined
         | DoctorFinding::PermissionsNotExamined
         | DoctorFinding::ClockNotExamined

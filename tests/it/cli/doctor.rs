@@ -1,9 +1,10 @@
 //! `lockshift doctor`: what does not fit a fleet is found and named, and not found any more once it was changed as the text says.
 
-use redis::cmd;
+use redis::{InfoDict, cmd};
 use serde_json::Value;
 
 use super::command::{Done, done, lockshift, lockshift_at};
+use crate::patience::until;
 use crate::server::{Cluster, Options, Server};
 
 fn examined(server: &Server, args: &[&str]) -> (Done, Value) {
@@ -73,6 +74,141 @@ fn a_user_that_may_not_run_the_fleets_commands_is_shown_what_to_grant() {
     let third = doctor();
     assert_eq!(third.code, Some(0), "{third:?}");
     assert!(third.stdout.contains("\"not examined\""), "{third:?}");
+}
+
+/// A user with these rights and those that the doctor needs, and what it finds for that user.
+fn examined_as(server: &Server, rights: &str, database: u8, args: &[&str]) -> (Done, Value) {
+    let own = "+info +time +command|info +acl|whoami +acl|dryrun";
+    let words: Vec<_> = rights.split(' ').chain(own.split(' ')).collect();
+    cmd("ACL")
+        .arg("SETUSER")
+        .arg("app")
+        .arg("reset")
+        .arg("on")
+        .arg(">secret")
+        .arg(words)
+        .exec(&mut server.connect())
+        .unwrap();
+    let mut command = lockshift();
+    command.env("REDIS_URL", format!("redis://app:secret@{}/{database}", server.address()));
+    let done = done(command, [&["doctor", "--json"], args].concat());
+    let json = done.json()[0].clone();
+    (done, json)
+}
+
+#[test]
+fn every_key_and_channel_of_a_fleet_is_tried() {
+    let server = Server::start();
+    for (rights, fleet, pattern, also) in [
+        ("~lock:* +@all", "token-fenced", "lock:*", "~{lock:*}:fence"),
+        ("~lock:* +@all", "bridge:php-getset", "lock:*", "~{lock:*}:token"),
+        ("~* resetchannels &redisson_lock__channel:* +@all", "redisson,redisson-rw", "*", "&redisson_rwlock:*"),
+        // The classes of a pattern are tried by a letter that is in them, or is not.
+        ("~lock:[ab]* +@all", "token-fenced", "lock:[ab]*", "~{lock:[ab]*}:fence"),
+        ("~lock:[^x]\\** +@all", "token-fenced", "lock:[^x]\\**", "~{lock:[^x]\\**}:fence"),
+    ] {
+        let args = ["--fleet", fleet, "--match", pattern];
+        let (lacking, json) = examined_as(&server, rights, 0, &args);
+        let change = found(&json).iter().find_map(|(subject, change)| (*subject == "permissions").then_some(*change));
+        assert!(lacking.code == Some(1) && change.is_some(), "{rights} {fleet}: {lacking:?}");
+        let (whole, _) = examined_as(&server, &format!("{rights} {also}"), 0, &args);
+        assert_eq!(whole.code, Some(0), "{rights} {also} {fleet}: {whole:?}");
+        let (changed, _) = examined_as(&server, change.unwrap().strip_prefix("ACL SETUSER app ").unwrap(), 0, &args);
+        assert_eq!(changed.code, Some(0), "{change:?} {fleet}: {changed:?}");
+    }
+}
+
+#[test]
+fn clients_that_select_a_database_need_select() {
+    let server = Server::start();
+    let args = ["--match", "lock:*"];
+    let (other, json) = examined_as(&server, "~other:* +select", 2, &args);
+    let rule = found(&json)[0].1.strip_prefix("ACL SETUSER app ").unwrap();
+    assert!(rule.contains(" +select"), "{other:?}");
+    let (changed, _) = examined_as(&server, rule, 2, &args);
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    let (_, json) = examined_as(&server, "~other:*", 0, &args);
+    assert!(!found(&json)[0].1.contains("select"), "the first database is not selected: {json}");
+}
+
+/// What is found under this subject, as weight and text.
+fn under<'a>(json: &'a Value, subject: &str) -> Vec<(&'a str, &'a str)> {
+    let findings = json["findings"].as_array().unwrap().iter().filter(|finding| finding["subject"] == subject);
+    findings.map(|finding| (finding["weight"].as_str().unwrap(), finding["says"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_master_with_too_few_replicas_refuses_writes() {
+    let server = Server::start();
+    let configure = |wanted: &str| {
+        cmd("CONFIG").arg("SET").arg("min-replicas-to-write").arg(wanted).exec(&mut server.connect()).unwrap();
+    };
+    configure("1");
+    let (done, json) = examined(&server, &[]);
+    let says = "it refuses writes: replicas that confirm in time: 0, min-replicas-to-write: 1";
+    assert_eq!((done.code, under(&json, "replicas")), (Some(1), vec![("harmful", says)]), "{done:?}");
+    // Also where the user may not ask how many it wants.
+    let (done, json) = examined_as(&server, "~* +@all -config", 0, &[]);
+    let says = "it refuses writes: no replica confirms in time, and min-replicas-to-write wants some";
+    assert_eq!((done.code, under(&json, "replicas")), (Some(1), vec![("harmful", says)]), "{done:?}");
+
+    let replica = Server::with(&Options::new().replica_of(&server));
+    until("the replica confirms", || {
+        let info: InfoDict = cmd("INFO").arg("replication").query(&mut server.connect()).unwrap();
+        (info.get("min_slaves_good_slaves") == Some(1)).then_some(())
+    });
+    let (done, json) = examined(&server, &[]);
+    assert_eq!((done.code, under(&json, "replicas")), (Some(0), vec![]), "{done:?}");
+    configure("2");
+    let (done, json) = examined(&server, &[]);
+    let says = "it refuses writes: replicas that confirm in time: 1, min-replicas-to-write: 2";
+    assert_eq!((done.code, under(&json, "replicas")), (Some(1), vec![("harmful", says)]), "{done:?}");
+    drop(replica);
+}
+
+/// A node that has no slots: its cluster is down until all have a master.
+#[test]
+fn a_cluster_that_is_down_is_found() {
+    let server = Server::with(&Options::new().line("cluster-enabled yes"));
+    let (done, json) = examined(&server, &[]);
+    let down = ("harmful", "its cluster is down, and refuses keys");
+    assert!(done.code == Some(1) && under(&json, "role").contains(&down), "{done:?}");
+    let (done, json) = examined_as(&server, "~* +@all -cluster", 0, &[]);
+    assert!(under(&json, "role").contains(&("not examined", "this user may not run CLUSTER INFO")), "{done:?}");
+}
+
+#[test]
+fn a_server_that_cannot_save_refuses_writes_where_it_is_configured_so() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let (_, home): (String, String) = cmd("CONFIG").arg("GET").arg("dir").query(&mut operator).unwrap();
+    // No file can be put in the place of a directory.
+    std::fs::create_dir(std::path::Path::new(&home).join("dump.rdb")).unwrap();
+    cmd("CONFIG").arg("SET").arg("save").arg("3600 1").exec(&mut operator).unwrap();
+    cmd("BGSAVE").exec(&mut operator).unwrap();
+    until("the snapshot has failed", || {
+        let info: InfoDict = cmd("INFO").arg("persistence").query(&mut server.connect()).unwrap();
+        (info.get::<String>("rdb_last_bgsave_status")? == "err").then_some(())
+    });
+    let refusal = cmd("SET").arg("key").arg("value").exec(&mut operator).unwrap_err();
+    assert_eq!(refusal.code(), Some("MISCONF"));
+    let refuses = ("harmful", "its last save to disk failed: it refuses writes");
+    let (done, json) = examined(&server, &[]);
+    assert_eq!((done.code, under(&json, "persistence")), (Some(1), vec![refuses]), "{done:?}");
+
+    let unknown =
+        ("not examined", "its last save to disk failed: it may refuse writes, and this user may not ask by CONFIG GET");
+    let (done, json) = examined_as(&server, "~* +@all -config", 0, &[]);
+    assert_eq!((done.code, under(&json, "persistence")), (Some(0), vec![unknown]), "{done:?}");
+
+    let goes_on = ("notable", "its last save to disk failed: it writes on, and a restart may free the last locks");
+    for (name, value) in [("stop-writes-on-bgsave-error", "no"), ("save", "")] {
+        cmd("CONFIG").arg("SET").arg(name).arg(value).exec(&mut operator).unwrap();
+        cmd("SET").arg("key").arg("value").exec(&mut operator).unwrap();
+        let (done, json) = examined(&server, &[]);
+        assert_eq!((done.code, under(&json, "persistence")), (Some(0), vec![goes_on]), "{name}: {done:?}");
+        cmd("CONFIG").arg("SET").arg("stop-writes-on-bgsave-error").arg("yes").exec(&mut operator).unwrap();
+    }
 }
 
 /// What `Locks::token` of the library needs.
