@@ -1,7 +1,7 @@
 //! A glance at one key: one command if it is a string that is no lock, two if it is anything else.
 
 use crate::inspect::{LONGEST, Shapes, Sight, Sign, few_fields, head};
-use crate::wire::{Command, Key, Reply, Transcript, Ttl, Turn, UnixTime};
+use crate::wire::{Command, Key, Pending, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What a glance at a key shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +15,21 @@ pub enum Glance {
     Moving,
 }
 
-/// What is in the key, if it looks like a lock.
+/// What is in the key, if it looks like a lock. A key can change its type or its node between any two commands.
 pub(super) fn glance(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn<Glance> {
+    match content(key, shapes, redis) {
+        Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(Glance::Other),
+        Err(Pending::Fault(fault)) if fault.code().is_some_and(is_elsewhere) => Ok(Glance::Moving),
+        looked => looked,
+    }
+}
+
+fn content(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn<Glance> {
     let at = redis.now()?;
     // One byte more than a lock may have: a longer value is not a lock.
     let value = match redis.send(head(key))? {
         Reply::Bulk(value) => value,
         wrong if wrong.error_code() == Some("WRONGTYPE") => return hash(key, shapes, at, redis),
-        moved if is_elsewhere(&moved) => return Ok(Glance::Moving),
         other => return Transcript::fault(head(key), other),
     };
     let sign = if value.len() as i64 > LONGEST { Sign::Other } else { shapes.sign(key, &value, at) };
@@ -40,9 +47,8 @@ fn hash(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Tur
     match redis.send(command.clone())? {
         Reply::Bulk(name) if shapes.fit_field(&name) => {}
         Reply::Bulk(_) | Reply::Nil => return Ok(Glance::Other),
-        // Another type; or a server before Redis 6.2, on which such locks are not looked for.
-        wrong if matches!(wrong.error_code(), Some("WRONGTYPE" | "ERR")) => return Ok(Glance::Other),
-        moved if is_elsewhere(&moved) => return Ok(Glance::Moving),
+        // A server before Redis 6.2, on which such locks are not looked for.
+        wrong if wrong.error_code() == Some("ERR") => return Ok(Glance::Other),
         other => return Transcript::fault(command, other),
     }
     let fields = few_fields(key, redis)?;
@@ -65,6 +71,53 @@ fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Tu
 }
 
 /// While slots move, a node lists keys that it does not answer for.
-fn is_elsewhere(reply: &Reply) -> bool {
-    matches!(reply.error_code(), Some("MOVED" | "ASK"))
+fn is_elsewhere(code: &str) -> bool {
+    matches!(code, "MOVED" | "ASK")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a glance comes to, where the server answers so.
+    fn glanced(replies: &[Reply]) -> Turn<Glance> {
+        let (key, shapes, mut redis) = (Key::from("stock"), Shapes::known(), Transcript::new());
+        let mut replies = replies.iter();
+        loop {
+            match glance(&key, &shapes, redis.rewind()) {
+                Err(Pending::Clock) => redis.record_clock(crate::wire::Reading {
+                    wall: UnixTime::from_secs(1_700_000_000).unwrap(),
+                    mono: crate::wire::MonoTime::since_origin(std::time::Duration::ZERO),
+                }),
+                Err(Pending::Send(command)) => {
+                    redis.record_reply(replies.next().unwrap_or_else(|| panic!("{command:?} is too much")).clone());
+                }
+                seen => {
+                    assert_eq!(replies.next(), None, "not all was asked");
+                    return seen;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_changes_between_two_commands_ends_nothing() {
+        let error = |text: &str| Reply::Error(text.to_owned());
+        let other_type = error("WRONGTYPE Operation against a key holding the wrong kind of value");
+        let field = Reply::bulk("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7");
+        let fields = Reply::Array(vec![field.clone(), Reply::bulk("1")]);
+        let commands = [other_type.clone(), field, Reply::Int(1), Reply::Int(80), fields, Reply::Int(60_000)];
+        assert!(matches!(glanced(&commands), Ok(Glance::Lock(_))));
+        // MEMORY USAGE takes keys of any type, and so does PTTL.
+        for place in [1, 2, 4] {
+            let replies = [&commands[..place], std::slice::from_ref(&other_type)].concat();
+            assert_eq!(glanced(&replies), Ok(Glance::Other), "command {place}");
+        }
+        for place in [0, 1, 2, 4, 5] {
+            let moved = error("MOVED 7 127.0.0.1:6380");
+            assert_eq!(glanced(&[&commands[..place], &[moved]].concat()), Ok(Glance::Moving), "command {place}");
+        }
+        let refused = error("NOPERM this user has no permissions to run the 'hlen' command");
+        assert!(glanced(&[&commands[..2], &[refused]].concat()).is_err(), "it is no other key");
+    }
 }
