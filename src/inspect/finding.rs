@@ -23,7 +23,8 @@ pub struct Finding {
     pub holders: Vec<Holder>,
     /// What each protocol that was asked would do about it; of a hash that is not known.
     pub readers: Vec<Reader>,
-    /// When it expires: by its stamp, else by its TTL; `None` if neither says so.
+    /// When it expires: by its stamp, else by its TTL; `None` if neither says so, or if it has expired and its TTL has not ended:
+    /// since when is not known then.
     pub expires_at: Option<UnixTime>,
     /// Whether it has expired for the protocols that could have written it; `None` if none could.
     pub is_expired: Option<bool>,
@@ -52,12 +53,13 @@ impl Finding {
         let asked = fleet.into_iter().chain(own);
         let readers = value.map_or_else(Vec::new, |value| readers(value, sight.at, asked));
         let ends_at = writers.iter().find_map(|writer| writer.ends_at);
-        let is_expired = writers.first().map(|writer| is_expired(writer, &readers));
+        let is_expired = writers.first().map(|writer| is_expired(writer, &readers, sight.at));
         let hazards = match value {
             None if sight.exists() && sight.kind != "string" => Hazard::of_other_type(&sight, &writers, keeps_string),
             Some(_) | None => Hazard::all(&sight, &writers, &readers, ends_at, is_expired),
         };
         let expires_at = ends_at.or_else(|| ttl_ends_at(&sight)).filter(|_| !writers.is_empty());
+        let expires_at = expires_at.filter(|end| is_expired != Some(true) || *end <= sight.at);
         let writers = writers.into_iter().map(|writer| writer.protocol).collect();
         Self { sight, writers, token, holders, readers, expires_at, is_expired, hazards }
     }
@@ -80,9 +82,11 @@ fn within(fleet: &[Protocol], writers: Vec<Writer>) -> Vec<Writer> {
 }
 
 /// Whether the lock has expired for its own protocol. One that reads no stamps has it until Redis removes the key.
-fn is_expired(writer: &Writer, readers: &[Reader]) -> bool {
+fn is_expired(writer: &Writer, readers: &[Reader], now: UnixTime) -> bool {
+    // Some take locks of their own kind that are held: by a stamp that is older than their own, or by the uptime of their host.
+    let may_be_held = writer.counts_uptime() || writer.ends_at.is_some_and(|end| end > now);
     let own = readers.iter().find(|reader| reader.protocol == writer.protocol);
-    own.is_some_and(|reader| reader.now == Reaction::Take)
+    !may_be_held && own.is_some_and(|reader| reader.now == Reaction::Take)
 }
 
 fn ttl_ends_at(sight: &Sight) -> Option<UnixTime> {

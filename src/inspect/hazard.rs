@@ -19,8 +19,8 @@ pub enum Hazard {
     },
     /// It has expired, and is still there: its holder has died, or works on without it.
     Abandoned {
-        /// For how long it has been over.
-        since: Duration,
+        /// For how long; `None` where neither its stamp nor its TTL says when it expired.
+        since: Option<Duration>,
     },
     /// It has no TTL: Redis will never remove it. These never read the value as expired, and so wait for ever if its
     /// holder dies.
@@ -96,7 +96,7 @@ impl Hazard {
             // It is not a lock: nothing about it can go wrong.
             None => return Vec::new(),
             Some(true) => Some(Self::Abandoned {
-                since: ends_at.map_or(Duration::ZERO, |ended| sight.at.saturating_since(ended)),
+                since: ends_at.filter(|end| *end <= sight.at).map(|ended| sight.at.saturating_since(ended)),
             }),
             Some(false) => Self::of_strangers(writers, readers),
         };
@@ -167,7 +167,9 @@ impl fmt::Display for Hazard {
         match self {
             Self::OtherType { kind } => write!(f, "it is a {kind}: every lock that keeps a string here fails"),
             Self::Abandoned { since } => {
-                write!(f, "it ended {} ago and is still there: its holder died, or works on without it", rough(*since))
+                let ended =
+                    since.map_or_else(|| "has expired".to_owned(), |since| format!("ended {} ago", rough(since)));
+                write!(f, "it {ended} and is still there: its holder died, or works on without it")
             }
             Self::NoTtl { stuck } if stuck.is_empty() => f.write_str("it has no TTL: Redis never removes it"),
             Self::NoTtl { stuck } => {

@@ -33,8 +33,8 @@ pub enum Reaction {
 
 /// What each of these protocols would do about this value.
 pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = Protocol>) -> Vec<Reader> {
-    // The uptime of hosts that count by it is unknown: they may have just been started.
-    let now = Reading { wall: now, mono: MonoTime::since_origin(Duration::ZERO) };
+    // The uptime of hosts that count by it is unknown. One that has run for long takes what others wait for.
+    let now = Reading { wall: now, mono: MonoTime::since_origin(LONG_UPTIME) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
     let reader = |protocol: Protocol| {
         let would =
@@ -56,6 +56,8 @@ pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = P
 impl Reaction {
     fn of(dialect: &'static Dialect, value: &[u8], at: Reading) -> Self {
         let Some(look) = dialect.look else {
+            // One that overwrites what it has not seen may lose by the verdict on the old value. Its own stamp is there then, and
+            // loses against the next attempt, a second later.
             return if dialect.takeover == Takeover::Never { Self::WaitForTheKeyToGo } else { Self::Take };
         };
         let lock = Lock::new(dialect, Key::from(""), TYPICAL);
@@ -88,6 +90,9 @@ impl Reaction {
         }
     }
 }
+
+/// A year: few hosts run for longer.
+const LONG_UPTIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Longer than any lease.
 const FOR_EVER: Duration = Duration::from_secs(101 * 365 * 86_400);

@@ -113,7 +113,8 @@ impl Writer {
         self.protocol.dialect().is_some_and(|dialect| dialect.keys == Keys::OwnerAndExpiry)
     }
 
-    fn counts_uptime(&self) -> bool {
+    /// Whether only its own host knows when the lock expires.
+    pub(super) fn counts_uptime(&self) -> bool {
         self.protocol.dialect().is_some_and(|dialect| dialect.clock == Clock::Uptime)
     }
 }

@@ -115,6 +115,45 @@ fn what_is_wrong_with_stamps_and_ttls() {
     }
 }
 
+/// This value, as a fleet has it.
+fn inspect_in(server: &Server, fleet: &str) -> Value {
+    done(lockshift_at(server), ["inspect", "stock", "--json", "--fleet", fleet]).json()
+}
+
+#[test]
+fn a_lock_that_has_expired_has_no_end_in_the_future() {
+    let server = Server::start();
+    // Its stamp says when it was acquired; when it expired is not known, and its TTL is not that moment.
+    set(&server, (now() - 60).to_string());
+    cmd("EXPIRE").arg("stock").arg(540).exec(&mut server.connect()).unwrap();
+    let json = inspect_in(&server, "php-acquired-at");
+    assert_eq!((&json["expired"], &json["expires_at"]), (&true.into(), &Value::Null), "{json}");
+    assert_eq!(hazards(&json), ["it has expired and is still there: its holder died, or works on without it"]);
+
+    // Its clients overwrite whatever is there. That is no sign that it has expired.
+    set(&server, (now() + 300).to_string());
+    let json = inspect_in(&server, "l2met");
+    assert_eq!((&json["expired"], &json["takers"]), (&false.into(), &json!(["l2met"])), "{json}");
+    assert!(json["expires_at"].is_string() && json["hazard_ids"] == json!(["no-ttl"]), "{json}");
+    set(&server, (now() - 300).to_string());
+    let json = inspect_in(&server, "l2met");
+    assert!(json["expired"] == true && has_hazard(&json, "it ended 5 min ago and is still there"), "{json}");
+}
+
+/// A host that has run for long reads any short number as expired.
+#[test]
+fn who_counts_the_uptime_of_its_host_may_take_what_is_held() {
+    let server = Server::start();
+    cmd("SET").arg("stock").arg("1").arg("EX").arg(60).exec(&mut server.connect()).unwrap();
+    let json = inspect_in(&server, "naive-set-ex-nx,newlife");
+    assert_eq!((&json["expired"], &json["takers"]), (&false.into(), &json!(["newlife"])), "{json}");
+    assert!(has_hazard(&json, "it is held, but reads as expired to newlife, which would take it"), "{json}");
+    // Of its own locks, too, only the host that wrote it knows whether one has expired.
+    cmd("SET").arg("stock").arg("86430000").arg("EX").arg(60).exec(&mut server.connect()).unwrap();
+    let json = inspect_in(&server, "newlife");
+    assert_eq!((&json["expired"], &json["takers"]), (&false.into(), &json!(["newlife"])), "{json}");
+}
+
 #[test]
 fn a_token() {
     let server = Server::start();
