@@ -14,9 +14,19 @@ use crate::wire::Key;
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key, error: RedisError) -> Failure {
     let words = without_number(&error.to_string());
+    let was_closed = error.is_connection_dropped();
     let error = Error::connection(key, error);
     match error.kind() {
-        // No connection existed before: the name is unknown, the handshake failed, the peer hung up at once.
+        // The address is right. A server that admits no client says why, but that is lost where it closes at once.
+        ErrorKind::Disconnected if was_closed => {
+            let certificate = if is_encrypted { ", or want a certificate (--tls-cert)" } else { "" };
+            let sentence = format!(
+                "{server}: the server closed the connection ({words}): it may have stopped, be in protected mode, or have reached \
+                 maxclients{certificate}: see its log and configuration"
+            );
+            Failure::new(Exit::Unusable, sentence)
+        }
+        // No connection existed before: the name is unknown, the handshake failed.
         ErrorKind::Disconnected | ErrorKind::Unusable => {
             let remedy = match is_encrypted {
                 false => "correct the address",

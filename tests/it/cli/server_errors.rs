@@ -51,6 +51,20 @@ fn a_host_that_is_unknown() {
     }
 }
 
+/// A server that is full, or in protected mode, closes each connection as soon as it has accepted it.
+#[test]
+fn a_server_that_admits_no_client() {
+    let server = Server::start();
+    let url = server.url();
+    let mut operator = server.connect();
+    redis::cmd("CONFIG").arg("SET").arg("maxclients").arg(1).exec(&mut operator).unwrap();
+    for args in USING_A_SERVER {
+        let shown = done(lockshift_at(&server), args);
+        assert_reported(&shown, 3, &[&url, "the server closed the connection (", "protected mode", "maxclients"]);
+        assert!(!shown.stderr.contains("correct the address"), "{args:?}: {shown:?}");
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_used() {
     let folder = tempfile::tempdir().unwrap();
