@@ -79,7 +79,7 @@ fn is_elsewhere(code: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What a glance comes to, where the server answers so.
+    /// What a glance comes to, where the server replies so.
     fn glanced(replies: &[Reply]) -> Turn<Glance> {
         let (key, shapes, mut redis) = (Key::from("stock"), Shapes::known(), Transcript::new());
         let mut replies = replies.iter();
