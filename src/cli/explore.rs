@@ -31,8 +31,10 @@ use rule::RuleName;
 ///
 /// With --ticks forever the clock never ends, and what is impossible is so for all time, in ticks of the stated length; it is
 /// then also asked whether the lock can be lost for good. A tick is half of what all leases, skews and roundings are
-/// multiples of, so that moments on such a multiple and in between are both tried. Two ticks do not tell apart the order of
-/// two moments in between: a shorter --tick does, and takes longer. A margin or a rounding that is shorter than a tick is not seen.
+/// multiples of, so that moments on such a multiple and in between are both tried. Where that unit is a second, no client writes
+/// a moment of its own clock and no clock is set, a tick is the whole unit: only moments on a multiple are tried. Two ticks do
+/// not tell apart the order of two moments in between: a shorter --tick does, and takes longer. A margin or a rounding that is
+/// shorter than a tick is not seen.
 ///
 /// Tokens that some client reads as a stamp are tried too: one of each class that the clients tell apart.
 ///
@@ -53,8 +55,9 @@ use rule::RuleName;
 ///
 /// Not explored: a master that goes on answering after its replica has taken its place; a replica that lacks more than the last
 /// write, or that clients read from; slots of a cluster that move; a server that refuses commands because it is full, loading or
-/// read-only; a clock that is set by less than a tick; a program that keeps its token when it tries again after a command without
-/// a reply.
+/// read-only; a clock that is set by less than a tick; a program that keeps the token of a token lock when it tries again after a
+/// command without a reply. The owner of reentrant, redisson and redisson-rw is a thread of a program, which has one name in all
+/// attempts: there a late request can release a later hold of its sender, and that is explored.
 ///
 /// --export promela prints the scene as a model for SPIN. The clients and the server are in it as tables, made by running the
 /// protocols and the simulated server; the order of steps, the clock, the faults and mutual exclusion are SPIN's own. So
@@ -400,7 +403,7 @@ fn table_size(typed: &str) -> Result<usize, String> {
     if is_room { Ok(bytes) } else { Err("there is not that much memory".to_owned()) }
 }
 
-/// The length of a tick: whole milliseconds, a second at most.
+/// The length of a tick: whole milliseconds, a minute at most.
 fn tick(typed: &str) -> Result<Duration, String> {
     let tick = values::length(typed).map_err(|error| error.to_string())?;
     let is_whole = tick.subsec_nanos() % 1_000_000 == 0;

@@ -82,8 +82,8 @@ fn only_a_lock_that_looks_at_its_own_clock_is_broken_by_keys_that_go_at_their_de
     assert_eq!(harmed.collect::<Vec<_>>(), ["npm-redis-lock-0.1.0"]);
 }
 
-/// A client draws a new token after an attempt of which a command may still be on its way, as a driver does: a late deletion
-/// names a token that nobody has any more.
+/// A client of a token lock draws a new token after an attempt of which a command may still be on its way, as a driver does: a
+/// late deletion names a token that no client has any more.
 #[test]
 fn a_command_of_an_earlier_attempt_touches_no_later_one() {
     for faults in [
