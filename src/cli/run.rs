@@ -60,7 +60,8 @@ pub(super) struct Args {
     /// Try once, do not wait
     #[arg(long, short)]
     nonblock: bool,
-    /// How to wait; a lock that publishes no release is tried again after pauses
+    /// How to wait; a lock that publishes no release is tried again after pauses. All clients of a key need the same policy:
+    /// behind a holder of `token` with `backoff`, which publishes nothing, one with `notified` may sleep until the lease ends
     #[arg(long, value_enum, default_value_t = WaitPolicy::Backoff)]
     wait_policy: WaitPolicy,
     /// The exit status if the lock is not acquired; 0 also means: without a message
