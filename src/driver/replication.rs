@@ -12,7 +12,7 @@ use super::interrupted::{Cause, Unanswered};
 /// `WAITAOF`, sent after the attempt that won and on its connection.
 ///
 /// The lease runs meanwhile, so the time that the replicas take is taken off what remains of it. If too few acknowledge in
-/// time the lock is released, and the attempt ends with [`ErrorKind::TooFewReplicas`](crate::driver::ErrorKind), which
+/// time the lock is released, and the attempt ends with [`ErrorKind::NotReplicated`](crate::driver::ErrorKind), which
 /// [`acquire`](crate::driver::blocking::Lock::acquire) rides out until its deadline.
 ///
 /// # What it does not promise
