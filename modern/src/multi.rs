@@ -22,6 +22,9 @@ const EXTEND: Script = script_file!("lua/multi/extend.lua");
 ///
 /// Each key holds the token, as that of a [`TokenLock`](crate::TokenLock) does, and the two respect each other. No order of
 /// keys can end in a deadlock, because no client ever holds some of the keys while it waits for the others.
+///
+/// At most a few thousand keys: Lua's stack limits the script. From 8,000 keys on the server refuses each attempt with an error,
+/// `too many results to unpack`, and locks nothing.
 #[derive(Clone, Debug)]
 pub struct MultiKeyLock {
     keys: Vec<Key>,

@@ -13,6 +13,9 @@
 //! A thread that has entered, enters again and loses the reply cannot find out whether it has entered once more. The
 //! attempt is then not undone, and the lock expires with its lease.
 //!
+//! A known weakness: the owner has the same name in all attempts. A request that reaches the server late, after its sender
+//! gave up, may so delete a later hold of the same thread, and another client acquires beside it.
+//!
 //! Source: redisson/redisson 4.7.0, recorded on a server under MONITOR; the scripts are our own.
 
 mod fair;

@@ -28,6 +28,10 @@ const RENEW: Script = script_file!("lua/reentrant/renew.lua");
 /// A lock that its owner may enter again. The owner must release it once for every entry.
 ///
 /// The owner is [`Owner::thread_name`]: all acquisitions of one thread of one program.
+///
+/// A known weakness: the name is the same in all attempts. A request that reaches the server late, after its sender gave up,
+/// may so delete a later hold of the same thread, and another client acquires beside it. [`TokenLock`](crate::TokenLock) has
+/// a new token in each attempt.
 #[derive(Clone, Debug)]
 pub struct ReentrantLock {
     key: Key,
