@@ -72,6 +72,6 @@ pub(crate) use lock::BridgeStamp;
 pub(crate) use lock::stamp_writer;
 pub use lock::{Bridge, new_key};
 pub(crate) use marked_form::marked_forms;
-pub(crate) use stamp_writer::StampWriter;
+pub(crate) use stamp_writer::{BEYOND_EVERY_LEASE, StampWriter};
 pub use tables::{Tables, tables};
 pub use unbridgeable::{StolenStamp, Unbridgeable};

@@ -26,7 +26,7 @@ mod spec;
 mod typed;
 mod unsuitable;
 
-pub(crate) use bridge::stamp_forms as bridge_stamp_forms;
+pub(crate) use bridge::{end_of_far_stamp, stamp_forms as bridge_stamp_forms};
 pub use choice::Choice;
 pub use guard::ModeOfGuard;
 pub use modern::{Holder, KeyType};

@@ -71,9 +71,9 @@ impl FairLock {
     /// Keeps the place of the first waiter for this long after its notification; 5 s by default. Each attempt keeps any
     /// place for twice as long.
     ///
-    /// All clients of a key must keep places for the same time. The queue expires as the last attempt says, so a client with a
-    /// shorter time can end the places of the others, and a release reckons with its own time how long ago a waiter has tried. The
-    /// lock remains safe where they differ, but it is no longer first come, first served.
+    /// All clients of a key must keep places for the same time: a client that acquires or releases reckons with its own time how
+    /// long ago a waiter has tried and when it is passed over. The lock remains safe where they differ, but it is no longer first
+    /// come, first served.
     ///
     /// A waiter that listens for its notification tries again after one and a half of this time, any other waiter
     /// after a third of it. A waiter that crashes delays the others for at most this time, or for half as long again if none

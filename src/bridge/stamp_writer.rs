@@ -28,7 +28,7 @@ const TOKEN: Form = Form::unstamped(&[Part::Hex]);
 const LATER_AT_MOST: u32 = 2;
 
 /// Twice the longest lease, which is a century.
-const BEYOND_EVERY_LEASE: Duration = Lease::MAX.saturating_mul(2);
+pub(crate) const BEYOND_EVERY_LEASE: Duration = Lease::MAX.saturating_mul(2);
 
 impl StampWriter {
     /// The writers that could keep this fleet out: each dialect's own form if it identifies its writer, and last the token.

@@ -6,7 +6,7 @@ use super::sight::Sight;
 use super::token::TokenForm;
 use crate::legacy::{Clock, Dialect, Keys, Moment};
 use crate::lock::Lease;
-use crate::protocols::{self, Generation, Protocol, bridge_stamp_forms, catalogue};
+use crate::protocols::{self, Generation, Protocol, bridge_stamp_forms, catalogue, end_of_far_stamp};
 use crate::wire::{Ttl, UnixTime};
 
 /// A protocol that could have written the value, and when it would be over by what stands in it.
@@ -47,11 +47,12 @@ pub(super) fn foreign_token(sight: &Sight) -> Option<&'static TokenForm> {
     sight.value.as_deref().and_then(TokenForm::of).filter(|_| sight.ttl != Ttl::NO_EXPIRY)
 }
 
-/// The end of the lease, if a bridge has written this stamp: it knows its own by a mark that no old client writes. The same
+/// The end of the lease, if a bridge has written this stamp: it knows its own by a mark that no old client writes, or by a moment
+/// beyond every lease. The same
 /// digits are a moment in each unit, and one of these is believable.
 fn bridge_stamp(value: &[u8], now: UnixTime) -> Option<UnixTime> {
-    let mut moments = bridge_stamp_forms().filter_map(|form| Some(form.stamp.moment_of(form.read(value)?)));
-    moments.find(|moment| is_believable(*moment, now))
+    let marked = bridge_stamp_forms().filter_map(|form| Some(form.stamp.moment_of(form.read(value)?)));
+    marked.chain(end_of_far_stamp(value)).find(|moment| is_believable(*moment, now))
 }
 
 /// Whether a lock can end then: not before Redis was published, and not after the longest lease, and a day for a clock

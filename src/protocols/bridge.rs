@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::maker::Maker;
 use super::setting::{Setting, Values};
 use super::unsuitable::Unsuitable;
-use crate::bridge::{Bridge, marked_forms};
-use crate::legacy::{Form, KeyName, find};
+use crate::bridge::{BEYOND_EVERY_LEASE, Bridge, marked_forms};
+use crate::legacy::{Digits, Form, KeyName, catalogue, find};
 use crate::lock::Lease;
-use crate::wire::Key;
+use crate::wire::{Key, UnixTime};
 
 /// The prefix of every bridge's name.
 const PREFIX: &str = "bridge:";
@@ -31,6 +31,15 @@ const SKEW: Setting = Setting { name: "skew", values: Values::UpTo(3600) };
 /// The forms of the stamps by which a bridge knows its own among those of old clients.
 pub(crate) fn stamp_forms() -> impl Iterator<Item = Form> {
     marked_forms().filter(Form::is_stamped)
+}
+
+/// The end of the lease by a stamp of a bridge that lies beyond every lease: how it knows its own among those of old clients that
+/// cannot read a mark.
+pub(crate) fn end_of_far_stamp(value: &[u8]) -> Option<UnixTime> {
+    let dialects =
+        catalogue().filter(|dialect| matches!(dialect.form.stamp.digits, Digits::BigEndian | Digits::DateTime));
+    let mut moments = dialects.filter_map(|dialect| Some(dialect.form.stamp.moment_of(dialect.form.read(value)?)));
+    Some(moments.next()?.saturating_sub(BEYOND_EVERY_LEASE))
 }
 
 /// Whether this is the name of a bridge.

@@ -413,3 +413,20 @@ fn a_hash_is_seen_on_whatever_node_of_a_cluster_it_is() {
     }
     assert!(cluster.keys().iter().all(|keys| *keys > 0), "{:?}", cluster.keys());
 }
+
+/// Some old clients read no mark, and a bridge beside them writes a moment beyond every lease.
+#[test]
+fn the_stamp_of_a_bridge_is_known_whatever_it_is_beside() {
+    let server = Server::start();
+    for dialect in ["php-getset", "java-getset", "newlife-2017", "newlife-2021"] {
+        let (protocol, url) = (format!("bridge:{dialect}"), server.url());
+        let inspect = [env!("CARGO_BIN_EXE_lockshift"), "inspect", "stock", "--json", "--redis", &url];
+        let run = ["run", "stock", "-p", &protocol, "--lease", "30s", "--"];
+        let seen = done(lockshift_at(&server), run.into_iter().chain(inspect));
+        assert_eq!(seen.code, Some(0), "{dialect}: {seen:?}");
+        let json = seen.json();
+        assert!(dialects(&json).iter().any(|name| name.starts_with("bridge:")), "{dialect}: {json}");
+        // Not two centuries later.
+        assert!(json["expires_at"].as_str().is_some_and(|end| end.starts_with("20")), "{dialect}: {json}");
+    }
+}

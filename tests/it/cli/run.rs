@@ -167,6 +167,18 @@ fn a_waiter_waits_for_a_server_too() {
     assert!(!scene.note("never").exists());
 }
 
+/// As one does that is out of memory or loads its data: a connection to it opens, and no command is answered in time.
+#[test]
+fn a_waiter_waits_for_a_server_that_hangs_when_it_comes() {
+    let scene = Scene::new();
+    scene.server.pause();
+    let waiting = scene.start(&["--wait", "1m"], "exit 7");
+    // It is given up after four seconds where there is no time limit.
+    pause(Duration::from_secs(5));
+    scene.server.resume();
+    assert_eq!(waiting.done().code, Some(7));
+}
+
 #[test]
 fn a_command_that_cannot_be_run_leaves_no_lock_behind() {
     let scene = Scene::new();
