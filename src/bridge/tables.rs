@@ -13,9 +13,9 @@ use crate::wire::Key;
 /// Two tables of tab-separated text, from which a program in any language can be a bridge for every dialect that has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// How a number becomes a value, a row for each shape of a value, by old clients or by a bridge: its id; a template; the unit in ms; the count of units
-    /// when 1970 began; a regular expression whose group is the number, or `-` for a value without one. The number of a shape
-    /// whose id ends in `-far` is 200 years of 366 days later.
+    /// How a number becomes a value, a row for each shape of a value that old clients or packages write: its id; a template;
+    /// the unit in ms; the count of units when 1970 began; a regular expression whose group is the number, or `-` for a value
+    /// without one. The number of a shape whose id ends in `-far` is 200 years of 366 days later.
     pub shapes: String,
     /// A row for each dialect that has a bridge: its name; the id of the shape that it writes; the id of the shape that its
     /// bridge writes; by how many ms a stamp must be older than the clock before it has expired; `0`, `lease` if a lease is
