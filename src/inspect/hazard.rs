@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::reader::{Reaction, Reader};
 use super::sight::Sight;
 use super::writer::Writer;
+use crate::protocols::Generation;
 use crate::wire::{Ttl, UnixTime};
 
 /// What is wrong with a key, or may become wrong.
@@ -132,7 +133,10 @@ impl Hazard {
     /// Whether others than its own kind would take it while it is held.
     fn of_strangers(writers: &[Writer], readers: &[Reader]) -> Option<Self> {
         let is_own = |reader: &Reader| writers.iter().any(|writer| writer.protocol == reader.protocol);
-        let by = names(readers, |reader| reader.now == Reaction::Take && !is_own(reader));
+        // Old clients do not look where a bridge keeps its token, only where it has its stamp.
+        let is_new_key = writers.first().is_some_and(Writer::is_token_of_bridge);
+        let looks = |reader: &Reader| !is_new_key || reader.protocol.generation() != Generation::Legacy;
+        let by = names(readers, |reader| reader.now == Reaction::Take && !is_own(reader) && looks(reader));
         (!by.is_empty()).then_some(Self::TakenWhileHeld { by })
     }
 

@@ -114,6 +114,11 @@ impl Writer {
         self.protocol.dialect().is_some_and(|dialect| dialect.keys == Keys::OwnerAndExpiry)
     }
 
+    /// Whether a bridge has written it into its new key, beside the stamp in the old one.
+    pub(super) fn is_token_of_bridge(&self) -> bool {
+        self.protocol.generation() == Generation::Bridge && self.ends_at.is_none()
+    }
+
     /// Whether only its own host knows when the lock expires.
     pub(super) fn counts_uptime(&self) -> bool {
         self.protocol.dialect().is_some_and(|dialect| dialect.clock == Clock::Uptime)

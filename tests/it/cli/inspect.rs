@@ -430,3 +430,17 @@ fn the_stamp_of_a_bridge_is_known_whatever_it_is_beside() {
         assert!(json["expires_at"].as_str().is_some_and(|end| end.starts_with("20")), "{dialect}: {json}");
     }
 }
+
+/// Its digits can be an expired stamp for an old client, but old clients do not look there.
+#[test]
+fn the_token_of_a_bridge_is_no_lock_that_old_clients_take() {
+    let server = Server::start();
+    let url = server.url();
+    for _ in 0..4 {
+        let scan = [env!("CARGO_BIN_EXE_lockshift"), "scan", "--fleet", "php7-getset,token", "--json", "--redis", &url];
+        let run = ["run", "stock", "-p", "bridge:php7-getset", "--lease", "30s", "--"];
+        let seen = done(lockshift_at(&server), run.into_iter().chain(scan));
+        assert!(seen.stdout.contains("{stock}:token"), "{seen:?}");
+        assert!(!seen.stdout.contains("taken-while-held"), "{seen:?}");
+    }
+}
