@@ -9,13 +9,15 @@ mod facts;
 mod finding;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use covered::covered;
 
 use crate::inspect::{Hazard, ServerHazard};
+use crate::lock::Lease;
 use crate::permissions::Permissions;
 use crate::protocols::Choice;
-use crate::wire::{Command, Reply, Transcript, Turn};
+use crate::wire::{Command, Key, Reply, Transcript, Turn};
 
 pub use facts::{SaveFailure, ServerFacts};
 pub use finding::{DoctorFinding, Subject, Weight};
@@ -62,6 +64,7 @@ pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &
     let facts = ServerFacts::of(&info);
     let mut findings = facts.findings(connecting.to_cluster);
     findings.extend(cluster(&facts, redis)?);
+    findings.extend(connecting.to_cluster.then(|| unsuited_to_cluster(fleet)).flatten());
     findings.extend(saving(&facts, redis)?);
     findings.extend(replicas(&facts, redis)?);
     let votes = fleet.iter().any(Choice::spans_servers);
@@ -142,6 +145,15 @@ fn old_for_scripts(facts: &ServerFacts, fleet: &[Choice]) -> Option<DoctorFindin
     let too_new = |choice: &&Choice| Permissions::of(choice, "*").commands.contains("time");
     let protocols: Vec<_> = fleet.iter().filter(too_new).map(ToString::to_string).collect();
     (is_old && !protocols.is_empty()).then_some(DoctorFinding::NeedsRedis32 { protocols })
+}
+
+/// The protocols that drivers do not run on a cluster: they keep to one connection, or want several servers.
+fn unsuited_to_cluster(fleet: &[Choice]) -> Option<DoctorFinding> {
+    let lease = Lease::new(Duration::from_secs(30)).expect("half a minute is a lease");
+    let keeps_connection = |choice: &Choice| choice.locker(Key::from("k"), lease).needs_own_connection();
+    let needs_servers = |choice: &&Choice| choice.spans_servers() || keeps_connection(choice);
+    let protocols: Vec<_> = fleet.iter().filter(needs_servers).map(ToString::to_string).collect();
+    (!protocols.is_empty()).then_some(DoctorFinding::UnsuitedToCluster { protocols })
 }
 
 /// Those of these commands that the server knows; `None` where it does not say. Of `pubsub|numsub` it is asked for `pubsub`: before

@@ -56,6 +56,11 @@ pub enum DoctorFinding {
     ClusterIsDown,
     /// It refuses CLUSTER INFO.
     ClusterNotExamined,
+    /// It is a node of a cluster, and these protocols of the fleet need single servers: they use WATCH and MULTI, or vote.
+    UnsuitedToCluster {
+        /// Their names.
+        protocols: Vec<String>,
+    },
     /// It is still loading its data.
     IsLoading,
     /// Protocols whose scripts write after TIME need Redis 3.2.
@@ -118,6 +123,7 @@ impl DoctorFinding {
             | Self::IsClusterNode
             | Self::ClusterIsDown
             | Self::ClusterNotExamined
+            | Self::UnsuitedToCluster { .. }
             | Self::IsLoading => Subject::Role,
             Self::NeedsRedis32 { .. } | Self::Unknown { .. } | Self::CommandsNotExamined => Subject::Version,
             Self::NotAllowed { .. } | Self::PermissionsNotExamined => Subject::Permissions,

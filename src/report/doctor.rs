@@ -76,6 +76,7 @@ fn says(finding: &DoctorFinding) -> String {
         DoctorFinding::IsClusterNode => "it is a node of a cluster, and refuses the keys of other nodes".to_owned(),
         DoctorFinding::ClusterIsDown => "its cluster is down, and refuses keys".to_owned(),
         DoctorFinding::ClusterNotExamined => "this user may not run CLUSTER INFO".to_owned(),
+        DoctorFinding::UnsuitedToCluster { protocols } => format!("{} cannot run on a cluster", protocols.join(", ")),
         DoctorFinding::IsLoading => "it is still loading its data".to_owned(),
         DoctorFinding::NeedsRedis32 { protocols } => format!("{} needs Redis 3.2 or later", protocols.join(", ")),
         DoctorFinding::Unknown { commands } => format!("it does not know {}", commands.join(", ")),
@@ -120,6 +121,9 @@ fn change(finding: &DoctorFinding) -> Option<String> {
         DoctorFinding::IsClusterNode => "add ?cluster=true to the address".to_owned(),
         DoctorFinding::ClusterIsDown => {
             "start the masters that are missing, or assign their slots anew: redis-cli --cluster fix".to_owned()
+        }
+        DoctorFinding::UnsuitedToCluster { .. } => {
+            "use servers that are no nodes of a cluster, or another protocol".to_owned()
         }
         DoctorFinding::NeedsRedis32 { .. } => "upgrade the server, or use another protocol".to_owned(),
         DoctorFinding::Unknown { .. } => "upgrade the server, enable the commands, or use another protocol".to_owned(),

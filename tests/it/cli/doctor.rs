@@ -247,6 +247,11 @@ fn replicas_nodes_of_clusters_and_dead_servers_are_named() {
     let whole = at(&format!("{node}?cluster=true"));
     assert_eq!((whole.code, whole.json().as_array().map(Vec::len)), (Some(0), Some(3)), "{whole:?}");
 
+    let fleet = ["doctor", "--fleet", "token,redisco-transaction,redlock", "--redis"];
+    let unsuited = super::command::done(lockshift(), [&fleet[..], &[&format!("{node}?cluster=true")]].concat());
+    assert_eq!(unsuited.code, Some(1), "{unsuited:?}");
+    assert!(unsuited.stdout.contains("redisco-transaction, redlock cannot run on a cluster"), "{unsuited:?}");
+
     let dead = at("redis://127.0.0.1:1/");
     assert_eq!((dead.code, dead.stdout.as_str()), (Some(3), ""), "{dead:?}");
 }
