@@ -215,6 +215,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         for_all_time: args.ticks == Ticks::Forever,
         rules_named: args.rules.len(),
         hashed: args.hashed.is_some(),
+        heeds_no_lease: args.rules.contains(&RuleName::WorkExcludes),
     };
     let exploration = Exploration::of(&findings, seconds, asked);
     if let Some(pages) = pages {

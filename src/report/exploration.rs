@@ -41,6 +41,18 @@ pub struct Asked {
     pub rules_named: usize,
     /// Whether states were hashed.
     pub hashed: bool,
+    /// Whether clients work until they release, however late.
+    pub heeds_no_lease: bool,
+}
+
+impl Asked {
+    /// The name of a rule that was looked for: that two clients work at once is a rule of its own.
+    fn rule(&self, property: Property) -> String {
+        match property {
+            Property::MutualExclusion if self.heeds_no_lease => "work excludes".to_owned(),
+            property => property.to_string(),
+        }
+    }
 }
 
 /// A property that does not hold, and a shortest schedule that shows it.
@@ -72,7 +84,7 @@ impl Exploration {
     /// What was found in so many seconds.
     pub fn of(findings: &Findings, seconds: f64, asked: Asked) -> Self {
         let violation = |violation: &crate::explore::Violation| ViolationRow {
-            property: violation.property.to_string(),
+            property: asked.rule(violation.property),
             steps: violation.actions.len(),
             trace: events(&violation.trace),
             repeats_from: violation.trace.cycle.map(|cycle| cycle.from),

@@ -149,6 +149,7 @@ fn work_that_outlasts_its_lease_is_a_rule_of_its_own() {
     let ended = done(lockshift(), works);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
     assert!(ended.stdout.contains("✗ broken: mutual exclusion (A and B both hold)\n"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("work excludes, broken in "), "{}", ended.stdout);
     for wrong in [&["--rule", "mutual-exclusion"][..], &["--ticks", "forever"]] {
         let ended = done(lockshift(), [&works[..], wrong].concat());
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{wrong:?}: {ended:?}");
