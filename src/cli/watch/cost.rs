@@ -16,6 +16,8 @@ const BEFORE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_secs(5);
 /// How often it is asked how much waits: a busy server fills its memory within seconds.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
+/// How long it may take to answer: meanwhile nothing is shown, and a signal has to wait.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Fewer commands do not say what a command costs.
 const FEWEST_COMMANDS: f64 = 1_000.0;
 /// More bytes must not wait in the server.
@@ -44,6 +46,7 @@ struct Sample {
 impl CostMeter {
     /// Measures the server without MONITOR.
     pub(super) fn before(server: &Server) -> RedisResult<Self> {
+        let server = server.clone().connecting_within(PATIENCE).answering_within(PATIENCE);
         let mut connection = server.connect()?;
         let first = Sample::of(&mut connection)?;
         host::sleep(BEFORE);
@@ -61,12 +64,15 @@ impl CostMeter {
         Ok(())
     }
 
-    /// The share of one processor that it costs at most, if it is time to measure that.
+    /// The share of one processor that it costs at most, if it is time to measure that and the server answers in time.
     pub(super) fn share(&mut self) -> RedisResult<Option<f64>> {
         if host::mono().saturating_since(self.last.at) < EVERY {
             return Ok(None);
         }
-        let now = Sample::of(&mut self.connection)?;
+        let now = match Sample::of(&mut self.connection) {
+            Err(error) if error.is_timeout() => return Ok(None),
+            sampled => sampled?,
+        };
         let share = share(self.without, &self.last, &now);
         self.last = now;
         Ok(Some(share))

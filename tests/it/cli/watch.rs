@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::time::Duration;
 
 use redis::{Commands, cmd};
 use rustix::process::Signal;
@@ -12,7 +14,7 @@ use serde_json::Value;
 use super::command::{Running, done, lockshift, lockshift_at};
 use crate::guard::server_secs;
 use crate::guard_process::GuardProcess;
-use crate::patience::until;
+use crate::patience::{now, until};
 use crate::server::Server;
 
 const FLEET: &str = "tests/traces/php-fleet.log";
@@ -111,6 +113,48 @@ fn a_watch_that_costs_more_than_allowed_stops_and_says_so() {
     let ended = done(lockshift_at(&server), ["watch", "--max-cost", "0"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.stderr.contains("stopped: MONITOR costs the server up to"), "{ended:?}");
+}
+
+fn until_monitored(server: &Server) {
+    let mut operator = server.connect();
+    until("MONITOR runs", || {
+        let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
+        clients.contains("cmd=monitor").then_some(())
+    });
+}
+
+#[test]
+fn a_watch_ends_when_the_reader_of_its_output_has_gone() {
+    let server = Server::start();
+    let mut watching = lockshift_at(&server).arg("watch").stdout(Stdio::piped()).spawn().unwrap();
+    until_monitored(&server);
+    drop(watching.stdout.take());
+    let mut client = server.connect();
+    let status = until("it ends with its next event", || {
+        cmd("SET")
+            .arg("lock")
+            .arg("5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e")
+            .arg("NX")
+            .arg("PX")
+            .arg(100)
+            .exec(&mut client)
+            .unwrap();
+        watching.try_wait().unwrap()
+    });
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_watch_of_a_server_that_hangs_ends_in_time() {
+    let server = Server::start();
+    let watching = Running::start(lockshift_at(&server), ["watch", "--for", "5s"]);
+    until_monitored(&server);
+    server.pause();
+    let began = now();
+    let ended = watching.done();
+    server.resume();
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {ended:?}", began.elapsed());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 /// A server that says that so many bytes wait for the connection that runs MONITOR.
