@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// The new lock
     #[arg(long, value_name = "PROTOCOL", default_value = "token", value_parser = ByName::new(modern, modern_names), hide_possible_values = true)]
     to: Choice,
-    /// How far the clocks of two old clients are apart at most; explored in steps of 100 ms
+    /// How far the clocks of two old clients are apart, rounded up to 100 ms: exactly so far, and either may be ahead
     #[arg(long, value_name = "D", default_value = "0s", value_parser = clocks_within)]
     clocks_within: Duration,
     /// How finely steps are cut, in every scene; if not given, as finely as each scene needs

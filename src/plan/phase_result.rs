@@ -110,7 +110,12 @@ impl Plan {
 
     /// Whether the old clients were seen to have this race among themselves.
     fn is_among_old(&self, residual: &Residual) -> bool {
-        self.legacy().any(|result| result.residuals.iter().any(|known| known.breaks_like(residual)))
+        self.legacy().any(|result| {
+            let are_apart = !result.bounds.clocks_within.is_zero();
+            let is_like =
+                |known: &Residual| known.breaks_like(residual) || are_apart && known.acquires_early_like(residual);
+            result.residuals.iter().any(is_like)
+        })
     }
 
     fn legacy(&self) -> impl Iterator<Item = &PhaseResult> {

@@ -40,11 +40,28 @@ impl Residual {
     /// the two rules shows the loss depends on who enters: where values do not name their owners, the server cannot say whose
     /// lock it is, and a second old client hides what a bridge shows.
     pub(super) fn breaks_like(&self, other: &Self) -> bool {
-        let harm = |property| match property {
+        (self.harm(), &self.cause) == (other.harm(), &other.cause)
+    }
+
+    /// Whether in both a client acquires that takes a running lease for expired, and it does the same harm: where clocks are
+    /// apart, whichever client is ahead does so, by whichever command.
+    pub(super) fn acquires_early_like(&self, other: &Self) -> bool {
+        self.acquires_early() && other.acquires_early() && self.harm() == other.harm()
+    }
+
+    fn acquires_early(&self) -> bool {
+        let acquires = |cause: &Cause| {
+            let (operation, end) = (OperationKind::Acquire, Some(Outcome::Acquired));
+            matches!(&cause.kind, CauseKind::Command { operation: by, outcome, .. } if (*by, *outcome) == (operation, end))
+        };
+        self.race.is_none() && self.cause.as_ref().is_some_and(acquires)
+    }
+
+    fn harm(&self) -> Property {
+        match self.property {
             Property::MutualExclusion => Property::LeaseHonoured,
             other => other,
-        };
-        (harm(self.property), &self.cause) == (harm(other.property), &other.cause)
+        }
     }
 
     /// Whether both break the same rule by the same cause, and are the same race.
@@ -130,4 +147,40 @@ fn late_release(dialect: &Dialect) -> RaceId {
 fn misread(dialect: &Dialect, old: &Reply) -> Option<RaceId> {
     let Reply::Bulk(old) = old else { return None };
     (old.len() == 8 && !dialect.form.matches(old)).then_some(RaceId::BinaryReadAsStamp)
+}
+
+#[test]
+fn a_bridge_that_is_ahead_acquires_early_as_an_old_client_does() {
+    use crate::explore::{Bounds, Grain};
+
+    let residual = |property, by: &str, name: &str, outcome, race| {
+        let kind = CauseKind::Command { name: name.to_owned(), operation: OperationKind::Acquire, outcome };
+        let cause = Some(Cause { by: Some(by.to_owned()), kind });
+        let trace = Trace {
+            version: Trace::VERSION,
+            property,
+            blame: None,
+            bounds: Bounds::ticks(1),
+            grain: Grain::Coarse,
+            tick_ms: 250,
+            begin_ms: 0,
+            actors: Vec::new(),
+            keys: Vec::new(),
+            prelude: Vec::new(),
+            steps: Vec::new(),
+            cycle: None,
+        };
+        Residual { property, cause, race, trace }
+    };
+    let acquired = Some(Outcome::Acquired);
+    let old = residual(Property::LeaseHonoured, "jedis-lock", "GETSET", acquired, None);
+    let bridge = residual(Property::MutualExclusion, "bridge", "EVALSHA", acquired, None);
+    assert!(old.acquires_early_like(&bridge) && !old.breaks_like(&bridge));
+    for other in [
+        residual(Property::MutualExclusion, "bridge", "EVALSHA", None, None),
+        residual(Property::TruthfulOutcome, "bridge", "EVALSHA", acquired, None),
+        residual(Property::MutualExclusion, "jedis-lock", "GETSET", acquired, Some(RaceId::BinaryReadAsStamp)),
+    ] {
+        assert!(!old.acquires_early_like(&other), "{:?}", other.cause);
+    }
 }

@@ -60,11 +60,14 @@ fn fences<'a>(document: &'a str, kind: &str) -> Vec<&'a str> {
 }
 
 /// Runs a line in a shell that finds the command, with this server in place of the one that is named, and a second in
-/// place of a minute.
+/// place of minutes.
 fn shell(line: &str, server: &Server, directory: &Path) -> Output {
     let binary = Path::new(env!("CARGO_BIN_EXE_lockshift")).parent().expect("it is in a directory");
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
-    let line = line.replace("redis://127.0.0.1/", &server.url()).replace("--for 60s", "--for 1s");
+    let line = line
+        .replace("redis://127.0.0.1/", &server.url())
+        .replace("--for 60s", "--for 1s")
+        .replace("--for 5m", "--for 1s");
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(line).current_dir(directory).env("PATH", path).env("REDIS_URL", server.url());
     shell.output().expect("there is a shell")
