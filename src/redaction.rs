@@ -99,7 +99,7 @@ impl Redaction {
         let keys: usize = match kept {
             Kept::Script => count(2).unwrap_or(0),
             Kept::CountedPairs => count(1).unwrap_or(0),
-            Kept::Migrated => word_keys_of_migrate(&words).unwrap_or(words.len()),
+            Kept::Migrated => place_of_word_keys(&words).unwrap_or(words.len()),
             _ => 0,
         };
         let redacted = words.iter().enumerate().map(|(place, word)| {
@@ -201,7 +201,7 @@ fn kept(name: &[u8]) -> Kept {
 }
 
 /// The place of the word KEYS. A password may be that word, too.
-fn word_keys_of_migrate(words: &[Cow<'_, [u8]>]) -> Option<usize> {
+fn place_of_word_keys(words: &[Cow<'_, [u8]>]) -> Option<usize> {
     let is = |place: usize, name: &str| words[place].eq_ignore_ascii_case(name.as_bytes());
     let mut place = 6;
     while place < words.len() {

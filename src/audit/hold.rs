@@ -57,7 +57,7 @@ impl Hold {
         Self { home: self.home + indexes, keys: self.keys.moved_by(indexes), ..self }
     }
 
-    /// Notes when its lease ends since this moment.
+    /// Its lease ends then, by what was written at this moment.
     pub(super) fn set_end(&mut self, ends_at: Option<UnixTime>, at: UnixTime) {
         let is_later = self.ends_at.zip(ends_at).is_some_and(|(earlier, later)| later > earlier);
         self.is_extended |= is_later;

@@ -60,8 +60,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     doubt.map_or(Ok(exit), Err)
 }
 
-/// Why an audit without a race is no all-clear: clients tried to acquire as no known protocol does, at a key where others
-/// did as one does, or wherever clients tried.
+/// Why an audit without a race is no all-clear: a client tried to acquire as no known protocol does. That counts at a key where
+/// others acquire as one does; at other keys, only if no client of the trace does.
 fn unknown<'a>(audits: impl Iterator<Item = &'a Audit> + Clone) -> Option<Failure> {
     let tried = |lock: &LockStatistics| lock.acquisitions + lock.refusals;
     let mut listed = audits.clone().flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);

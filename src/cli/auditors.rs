@@ -35,7 +35,7 @@ impl<F: Fn() -> Auditor> Auditors<F> {
         }
     }
 
-    /// The result for the only server, whose times are to be reckoned with: standard error says where they cannot be.
+    /// The result for the only server. A clock that goes back is named on standard error, because lengths of time are wrong there.
     ///
     /// # Errors
     /// The capture has several.
@@ -51,7 +51,7 @@ impl<F: Fn() -> Auditor> Auditors<F> {
             let by = humantime::format_duration(by);
             let times = if times == 1 { String::new() } else { format!(" (the first of {times} times)") };
             warn(format_args!(
-                "the clock of the trace goes back by {by} at line {line}{times}: what was held or waited for across it is wrong"
+                "the clock of the trace goes back by {by} at line {line}{times}: holds and waits across it have wrong lengths"
             ));
         }
         Ok(one)

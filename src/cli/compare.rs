@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// How to wait for a lock that is held; whatever announces no release backs off
     #[arg(long, value_enum, default_value_t = WaitPolicy::Backoff)]
     wait: WaitPolicy,
-    /// The share of holds that outlast their lease; where more would overrun than do not crash, all of those
+    /// The share of holds that outlast their lease; a hold that crashes does not
     #[arg(long, value_name = "PERCENT", default_value = "0")]
     overrun: Percent,
     /// The share of holders that end without a release

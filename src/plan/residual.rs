@@ -50,11 +50,11 @@ impl Residual {
     }
 
     fn acquires_early(&self) -> bool {
-        let acquires = |cause: &Cause| {
-            let (operation, end) = (OperationKind::Acquire, Some(Outcome::Acquired));
-            matches!(&cause.kind, CauseKind::Command { operation: by, outcome, .. } if (*by, *outcome) == (operation, end))
+        let (operation, outcome) = match self.cause.as_ref().map(|cause| &cause.kind) {
+            Some(CauseKind::Command { operation, outcome, .. }) => (operation, outcome),
+            _ => return false,
         };
-        self.race.is_none() && self.cause.as_ref().is_some_and(acquires)
+        self.race.is_none() && (*operation, *outcome) == (OperationKind::Acquire, Some(Outcome::Acquired))
     }
 
     fn harm(&self) -> Property {
