@@ -286,6 +286,14 @@ impl ClientStep<'_> {
         if let Some(operation) = operation_mut(actor) {
             *operation = Operation { transcript, in_flight: true };
         }
+        self.forgive(actor);
+    }
+
+    /// An extension that ran makes up for what harmed the lock before, and for nothing after.
+    fn forgive(&self, actor: &mut Actor) {
+        if let Some(Ended::Extended(Extended::Until(_))) = self.ended_in_flight(actor) {
+            actor.harmed_by = None;
+        }
     }
 
     /// The client after the reply, or the silence, of one of the servers that it asks at once. The round is in flight until
@@ -299,6 +307,7 @@ impl ClientStep<'_> {
             if let Some(operation) = operation_mut(&mut actor) {
                 *operation = Operation { transcript, in_flight: open.len() == 1 };
             }
+            self.forgive(&mut actor);
         }
         actor
     }
@@ -320,7 +329,7 @@ impl ClientStep<'_> {
                 Actor { tries_left: client.tries, ..actor.now(Doing::Holding(hold, work)) }
             }
             (Ended::Extended(Extended::Until(hold)), Doing::Extending(_, work, _)) => {
-                Actor { harmed_by: None, ..actor.now(Doing::Holding(hold, *work)) }
+                actor.now(Doing::Holding(hold, *work))
             }
             // As in a driver: a client that learns of an intrusion stops, and releases what is its own.
             (Ended::Extended(Extended::Intruded(hold)), _) => actor.now(Doing::Releasing(hold, Operation::default())),

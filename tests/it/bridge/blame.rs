@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use lockshift::bridge::Bridge;
-use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search};
+use lockshift::explore::{Bounds, Client, End, Findings, Grain, Property, Scene, Search, Times};
 use lockshift::legacy::{self, Dialect};
 use lockshift::report::explanation;
 use lockshift::wire::{Command, Key};
@@ -100,5 +100,25 @@ fn a_bridge_causes_no_violation_beside_two_dialects_or_with_longer_leases() {
             Bridge::accepting_double_holds(&distinct, Key::from("k"), seconds(bridge_secs)).expect("it can be bridged");
         let (states, blamed) = Meeting::of([dialects[0], dialects[1]], old_secs, bridge, 3).blamed();
         assert_eq!(blamed, [""; 0], "{names}, {old_secs} s and {bridge_secs} s, {states} states");
+    }
+}
+
+/// The late DEL of an old client may run while the reply to the bridge's extension is on its way.
+#[test]
+fn a_bridge_is_not_blamed_for_what_happens_to_its_lock_once_an_extension_ran() {
+    for name in ["faye-redis", "jedis-lock"] {
+        let dialect = legacy::find(name).expect("it is in the catalogue");
+        let old = Client::new(name, Arc::new(legacy::Lock::new(dialect, Key::from("k"), seconds(1))));
+        let bridge = Client::new("bridge", Arc::new(bridge(name, 1).expect("it can be bridged")));
+        let scene = Scene::new(Bounds::ticks(3))
+            .grain(Grain::Fine)
+            .client(Client { rounds: Times::Of(2), ..old })
+            .client(Client { work: 2, renew_after: Some(1), ..bridge });
+        let search = Search::new(&scene).properties(&RULES).threads(TWO).caused_by("bridge");
+        let Findings { states, end, violations, .. } = search.run(&mut |_| {});
+        assert_eq!(end, End::Exhausted);
+        let blamed: Vec<_> =
+            violations.iter().map(|it| format!("{:?}: {}", it.cause, explanation(&it.trace))).collect();
+        assert_eq!(blamed, [""; 0], "{name}, {states} states");
     }
 }
