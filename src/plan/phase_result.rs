@@ -112,8 +112,11 @@ impl Plan {
     fn is_among_old(&self, residual: &Residual) -> bool {
         self.legacy().any(|result| {
             let are_apart = !result.bounds.clocks_within.is_zero();
-            let is_like =
-                |known: &Residual| known.breaks_like(residual) || are_apart && known.acquires_early_like(residual);
+            let is_like = |known: &Residual| {
+                known.breaks_like(residual)
+                    || known.misreports_like(residual)
+                    || are_apart && known.acquires_early_like(residual)
+            };
             result.residuals.iter().any(is_like)
         })
     }

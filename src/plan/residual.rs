@@ -2,6 +2,7 @@
 
 use crate::explore::{Cause, CauseKind, OperationKind, Outcome, Property, Trace, Violation};
 use crate::legacy::{self, Candidate, Check, Dialect, Lifetime, Release};
+use crate::protocols::{Choice, Protocol};
 use crate::race_id::RaceId;
 use crate::wire::Reply;
 
@@ -47,6 +48,19 @@ impl Residual {
     /// apart, whichever client is ahead does so, by whichever command.
     pub(super) fn acquires_early_like(&self, other: &Self) -> bool {
         self.acquires_early() && other.acquires_early() && self.harm() == other.harm()
+    }
+
+    /// Whether in both the program of the same old client says in the same way what is not true: behind a guard it says what it
+    /// says without one.
+    pub(super) fn misreports_like(&self, other: &Self) -> bool {
+        let kind = |residual: &Self| residual.cause.as_ref().map(|cause| cause.kind.clone());
+        let misreport = self.property == Property::TruthfulOutcome && other.property == Property::TruthfulOutcome;
+        misreport && kind(self) == kind(other) && self.speaks() == other.speaks()
+    }
+
+    /// The protocol that the client to blame speaks: behind a guard, that of its own program.
+    fn speaks(&self) -> Option<Protocol> {
+        self.by()?.parse().ok().map(|choice: Choice| choice.protocol())
     }
 
     fn acquires_early(&self) -> bool {
@@ -149,13 +163,21 @@ fn misread(dialect: &Dialect, old: &Reply) -> Option<RaceId> {
     (old.len() == 8 && !dialect.form.matches(old)).then_some(RaceId::BinaryReadAsStamp)
 }
 
-#[test]
-fn a_bridge_that_is_ahead_acquires_early_as_an_old_client_does() {
+#[cfg(test)]
+mod tests {
+    use super::*;
     use crate::explore::{Bounds, Grain};
 
-    let residual = |property, by: &str, name: &str, outcome, race| {
-        let kind = CauseKind::Command { name: name.to_owned(), operation: OperationKind::Acquire, outcome };
-        let cause = Some(Cause { by: Some(by.to_owned()), kind });
+    fn residual(
+        property: Property,
+        by: &str,
+        (operation, name): (OperationKind, &str),
+        outcome: Option<Outcome>,
+    ) -> Residual {
+        let cause = Some(Cause {
+            by: Some(by.to_owned()),
+            kind: CauseKind::Command { name: name.to_owned(), operation, outcome },
+        });
         let trace = Trace {
             version: Trace::VERSION,
             property,
@@ -170,17 +192,43 @@ fn a_bridge_that_is_ahead_acquires_early_as_an_old_client_does() {
             steps: Vec::new(),
             cycle: None,
         };
-        Residual { property, cause, race, trace }
-    };
-    let acquired = Some(Outcome::Acquired);
-    let old = residual(Property::LeaseHonoured, "jedis-lock", "GETSET", acquired, None);
-    let bridge = residual(Property::MutualExclusion, "bridge", "EVALSHA", acquired, None);
-    assert!(old.acquires_early_like(&bridge) && !old.breaks_like(&bridge));
-    for other in [
-        residual(Property::MutualExclusion, "bridge", "EVALSHA", None, None),
-        residual(Property::TruthfulOutcome, "bridge", "EVALSHA", acquired, None),
-        residual(Property::MutualExclusion, "jedis-lock", "GETSET", acquired, Some(RaceId::BinaryReadAsStamp)),
-    ] {
-        assert!(!old.acquires_early_like(&other), "{:?}", other.cause);
+        Residual { property, cause, race: None, trace }
+    }
+
+    #[test]
+    fn a_bridge_that_is_ahead_acquires_early_as_an_old_client_does() {
+        let acquired = Some(Outcome::Acquired);
+        let (getset, script) = ((OperationKind::Acquire, "GETSET"), (OperationKind::Acquire, "EVALSHA"));
+        let old = residual(Property::LeaseHonoured, "jedis-lock", getset, acquired);
+        let bridge = residual(Property::MutualExclusion, "bridge", script, acquired);
+        assert!(old.acquires_early_like(&bridge) && !old.breaks_like(&bridge));
+        let misread = Some(RaceId::BinaryReadAsStamp);
+        for other in [
+            residual(Property::MutualExclusion, "bridge", script, None),
+            residual(Property::TruthfulOutcome, "bridge", script, acquired),
+            Residual { race: misread, ..residual(Property::MutualExclusion, "jedis-lock", getset, acquired) },
+        ] {
+            assert!(!old.acquires_early_like(&other), "{:?}", other.cause);
+        }
+    }
+
+    #[test]
+    fn behind_a_guard_a_client_misreports_as_without_one() {
+        let delete = (OperationKind::Release, "DEL");
+        let misreport = |by: &str, outcome| residual(Property::TruthfulOutcome, by, delete, outcome);
+        let old = misreport("spring-redis-callback", Some(Outcome::ReleasedLost));
+        assert!(old.misreports_like(&misreport("bridge-guard:spring-redis-callback", Some(Outcome::ReleasedLost))));
+        for other in [
+            misreport("bridge-guard:spring-redis-callback", Some(Outcome::Released)),
+            misreport("bridge-guard:php-getset", Some(Outcome::ReleasedLost)),
+            residual(
+                Property::LeaseHonoured,
+                "bridge-guard:spring-redis-callback",
+                delete,
+                Some(Outcome::ReleasedLost),
+            ),
+        ] {
+            assert!(!old.misreports_like(&other), "{:?}", other.cause);
+        }
     }
 }
