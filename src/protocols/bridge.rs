@@ -47,17 +47,18 @@ pub(super) fn names_one(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// A function that creates the bridge of this name; `unknown` makes the error for a name that is not a dialect.
+/// A function that creates the bridge of this name; `no_old_dialect` makes the error for a name that is not a dialect.
 ///
 /// # Errors
-/// `unknown`, [`Unsuitable::Unbridgeable`].
+/// `no_old_dialect`, [`Unsuitable::Unbridgeable`].
 pub(super) fn maker(
     name: &str,
     options: &[(String, String)],
-    unknown: impl Fn(&str) -> Unsuitable,
+    no_old_dialect: impl Fn(&str) -> Unsuitable,
 ) -> Result<Maker, Unsuitable> {
     let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+');
-    let fleet: Vec<_> = dialects.map(|name| find(name).ok_or_else(|| unknown(name))).collect::<Result<_, _>>()?;
+    let fleet: Vec<_> =
+        dialects.map(|name| find(name).ok_or_else(|| no_old_dialect(name))).collect::<Result<_, _>>()?;
     let is_fenced = options.iter().any(|(name, word)| name == "fence" && word == "yes");
     let accepts_any = options.iter().any(|(name, word)| name == "fleet" && word == "any");
     let bridge = if accepts_any { Bridge::accepting_double_holds } else { Bridge::new };

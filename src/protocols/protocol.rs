@@ -151,7 +151,8 @@ impl Protocol {
         }
     }
 
-    /// The holders, if it could have written this hash; empty if the hash does not name them.
+    /// The holders, if it could have written a key of its [type](Self::key_type) with these fields, or members with their scores;
+    /// empty if they do not name them.
     pub fn holders(self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.0 {
             Row::Modern(modern) => modern.holders(fields),
@@ -199,12 +200,13 @@ impl Protocol {
     /// A function that creates its locks, under this name and with these options, all of which its settings allow.
     ///
     /// # Errors
-    /// [`Unsuitable::Unbridgeable`], and [`Unsuitable::Unknown`] for an unknown dialect in the name of a bridge.
+    /// [`Unsuitable::Unbridgeable`], and [`Unsuitable::Unknown`] or [`Unsuitable::NoOldDialect`] for the name of a bridge that has
+    /// another than those of old dialects.
     pub(super) fn maker(self, name: &str, options: &[(String, String)]) -> Result<Maker, Unsuitable> {
         match self.0 {
             Row::Legacy(dialect) => Ok(Arc::new(move |key, lease| Arc::new(legacy::Lock::new(dialect, key, lease)))),
             Row::Modern(modern) => Ok((modern.maker)(&Options::given(options))),
-            Row::Bridge => bridge::maker(name, options, unknown),
+            Row::Bridge => bridge::maker(name, options, no_old_dialect),
         }
     }
 }
@@ -212,6 +214,11 @@ impl Protocol {
 /// The error for an unknown protocol.
 fn unknown(name: &str) -> Unsuitable {
     Unsuitable::Unknown { name: name.to_owned(), nearest: nearest(name) }
+}
+
+/// The error for what is not an old dialect in the name of a bridge.
+fn no_old_dialect(name: &str) -> Unsuitable {
+    find(name).map_or_else(|unknown| unknown, |protocol| Unsuitable::NoOldDialect { name: protocol.name() })
 }
 
 /// The most similar known name.

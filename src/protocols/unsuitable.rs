@@ -18,6 +18,12 @@ pub enum Unsuitable {
         /// The most similar known name.
         nearest: Option<&'static str>,
     },
+    /// A bridge is named by old dialects, and this is another protocol.
+    #[error("cannot bridge `{name}`: a bridge is named by the old dialects beside it, as `bridge:php-getset`")]
+    NoOldDialect {
+        /// The protocol's name.
+        name: &'static str,
+    },
     /// Unknown option, or invalid value of an option.
     #[error("`{protocol}` has no option `{written}`{}", choices(.known))]
     Option {

@@ -5,7 +5,7 @@ use super::command::{done, lockshift};
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_sent() {
     let redis = ["--redis", "redis://127.0.0.1:1"];
-    let table: [(&[&str], &str); 22] = [
+    let table: [(&[&str], &str); 23] = [
         (&[], "Usage: lockshift"),
         (&["nonesuch"], "unrecognized subcommand"),
         (&["run"], "<KEY>"),
@@ -22,6 +22,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
         (&["run", "k", "--wait", "1s", "--nonblock", "--", "true"], "cannot be used with"),
         (&["run", "k", "-E", "256", "--", "true"], "256 is not in 0..=255"),
         (&["run", "k", "--protocol", "tokn", "--", "true"], "there is no protocol `tokn`: did you mean `token`?"),
+        (&["run", "k", "--protocol", "bridge:token", "--", "true"], "cannot bridge `token`: a bridge is named by"),
         (&["run", "k", "--protocol", "token,colour=red", "--", "true"], "`token` has no option `colour=red`"),
         (&["compare"], "<PROTOCOL>"),
         (&["compare", "token", "--clients", "0"], "--clients"),
