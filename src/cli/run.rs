@@ -112,6 +112,11 @@ impl Args {
         let Some(name) = &self.name else {
             return Ok(self.key.clone().expect("clap asks for a key where there is no name"));
         };
+        if self.protocol.is_beside_old_key() {
+            let text =
+                format!("{} locks beside the key of old clients, which a name does not tell: pass KEY", self.protocol);
+            return Err(Failure::new(Exit::Usage, text));
+        }
         match self.protocol.key_names().as_slice() {
             [rule] => Ok(rule.key_of(name.as_bytes())),
             rules => {

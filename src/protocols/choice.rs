@@ -92,6 +92,11 @@ impl Choice {
         }
     }
 
+    /// Whether its lock is in the key beside that of old clients, as `token,key=sibling`: a name does not tell which key that is.
+    pub fn is_beside_old_key(&self) -> bool {
+        self.written.split(',').any(|option| option == "key=sibling")
+    }
+
     /// This protocol's lock on `key`, with this lease.
     pub fn locker(&self, key: Key, lease: Lease) -> Arc<dyn Locker> {
         (self.maker)(key, lease)

@@ -290,6 +290,13 @@ fn a_name_becomes_the_key_that_the_program_makes_of_it() {
     let ran = under("bridge:php-getset+php-setnx", "stock");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("make different keys of a name (lock:NAME, NAME): pass KEY"), "{}", ran.stderr);
+    // The bridge of gorlock has its new key beside gorlock:stock, not beside stock.
+    let beside = under("token,key=sibling", "stock");
+    assert_eq!(beside.code, Some(2), "{beside:?}");
+    assert!(
+        beside.stderr.contains("beside the key of old clients, which a name does not tell: pass KEY"),
+        "{beside:?}"
+    );
     let both = ["run", "stock", "--name", "stock", "--", "true"];
     assert_eq!(done(lockshift_at(&server), both).code, Some(2), "a key or a name");
 }
