@@ -62,6 +62,9 @@ pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &
         other => return Transcript::fault(Command::new("INFO"), other),
     };
     let facts = ServerFacts::of(&info);
+    if facts.is_sentinel() {
+        return Ok(Checkup { facts, findings: vec![DoctorFinding::IsSentinel] });
+    }
     let mut findings = facts.findings(connecting.to_cluster);
     findings.extend(cluster(&facts, redis)?);
     findings.extend(connecting.to_cluster.then(|| unsuited_to_cluster(fleet)).flatten());

@@ -16,7 +16,7 @@ pub struct ServerFacts {
     pub redis_version: String,
     /// `standalone`, `cluster` or `sentinel`.
     pub mode: String,
-    /// `master` or `slave`.
+    /// `master` or `slave`; empty for a Sentinel.
     pub role: String,
     master: String,
     is_loading: bool,
@@ -67,6 +67,11 @@ impl ServerFacts {
             evicts: field("maxmemory_policy") != "noeviction",
             replicas_in_time: field("min_slaves_good_slaves").parse().ok(),
         }
+    }
+
+    /// Whether it is a Sentinel, which knows of masters and keeps no keys.
+    pub fn is_sentinel(&self) -> bool {
+        self.mode == "sentinel"
     }
 
     /// Whether it is older than this version of Redis. One that does not say is not.

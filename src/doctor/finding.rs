@@ -45,6 +45,8 @@ impl Subject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DoctorFinding {
+    /// It is a Sentinel, which keeps no keys: nothing else is examined.
+    IsSentinel,
     /// It is a replica: it refuses writes.
     IsReplica {
         /// Its master, `host:port`.
@@ -119,7 +121,8 @@ impl DoctorFinding {
     /// What it is about.
     pub fn subject(&self) -> Subject {
         match self {
-            Self::IsReplica { .. }
+            Self::IsSentinel
+            | Self::IsReplica { .. }
             | Self::IsClusterNode
             | Self::ClusterIsDown
             | Self::ClusterNotExamined

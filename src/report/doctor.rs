@@ -27,6 +27,8 @@ struct Examined {
     /// Whether nothing was found that should be changed.
     fits: bool,
     findings: Vec<FindingRow>,
+    #[serde(skip)]
+    is_sentinel: bool,
 }
 
 /// One finding.
@@ -57,7 +59,8 @@ impl Examined {
         let facts = &checkup.facts;
         let findings = Subject::ALL.into_iter().flat_map(|subject| checkup.of(subject)).map(row).collect();
         let (version, mode, role) = (facts.version.clone(), facts.mode.clone(), facts.role.clone());
-        Self { server, software: facts.software, version, mode, role, fits: checkup.fits(), findings }
+        let is_sentinel = facts.is_sentinel();
+        Self { server, software: facts.software, version, mode, role, fits: checkup.fits(), findings, is_sentinel }
     }
 }
 
@@ -72,6 +75,7 @@ fn weight(weight: Weight) -> &'static str {
 /// One sentence without a full stop.
 fn says(finding: &DoctorFinding) -> String {
     match finding {
+        DoctorFinding::IsSentinel => "it is a Sentinel, which keeps no keys; nothing else was examined".to_owned(),
         DoctorFinding::IsReplica { master } => format!("it is a replica of {master} and refuses writes"),
         DoctorFinding::IsClusterNode => "it is a node of a cluster, and refuses the keys of other nodes".to_owned(),
         DoctorFinding::ClusterIsDown => "its cluster is down, and refuses keys".to_owned(),
@@ -117,6 +121,10 @@ fn says(finding: &DoctorFinding) -> String {
 /// What to change, or run; `None` where that follows from what is found.
 fn change(finding: &DoctorFinding) -> Option<String> {
     Some(match finding {
+        DoctorFinding::IsSentinel => {
+            "name the master of which it knows: redis+sentinel://HOST:PORT/NAME in place of redis://HOST:PORT"
+                .to_owned()
+        }
         DoctorFinding::IsReplica { master } => format!("connect to {master}"),
         DoctorFinding::IsClusterNode => "add ?cluster=true to the address".to_owned(),
         DoctorFinding::ClusterIsDown => {
@@ -161,10 +169,12 @@ impl Report for Doctor {
 impl Examined {
     fn text(&self) -> String {
         let Self { server, software, version, mode, role, .. } = self;
-        let mut text = format!("{BOLD}{server}{BOLD:#}  {software} {version}, {mode}, {role}\n");
+        let role = if self.is_sentinel { String::new() } else { format!(", {role}") };
+        let mut text = format!("{BOLD}{server}{BOLD:#}  {software} {version}, {mode}{role}\n");
         for subject in Subject::ALL.map(Subject::name) {
             let mut found = self.findings.iter().filter(|row| row.subject == subject).peekable();
-            if found.peek().is_none() {
+            // Of a Sentinel only its role is examined.
+            if found.peek().is_none() && !self.is_sentinel {
                 text += &format!("  {GOOD}fits{GOOD:#}          {subject}\n");
             }
             for row in found {

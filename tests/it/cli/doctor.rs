@@ -239,6 +239,14 @@ fn replicas_nodes_of_clusters_and_dead_servers_are_named() {
     let connect_to = format!("connect to {}", master.address());
     assert_eq!((done.code, found(&json)[0]), (Some(1), ("role", connect_to.as_str())), "{done:?}");
 
+    let sentinel = Server::with(&Options::new().sentinel_of(&master));
+    let (done, json) = examined(&sentinel, &[]);
+    let says = "it is a Sentinel, which keeps no keys; nothing else was examined";
+    assert_eq!((done.code, json["findings"].as_array().map(Vec::len)), (Some(1), Some(1)), "{done:?}");
+    assert_eq!(json["findings"][0]["says"], says);
+    let text = super::command::done(lockshift(), ["doctor", "--redis", &sentinel.url()]);
+    assert!(text.stdout.contains(says) && !text.stdout.contains("fits"), "{text:?}");
+
     let cluster = Cluster::start();
     let node = cluster.masters()[0].url();
     let at = |url: &str| super::command::done(lockshift(), ["doctor", "--json", "--redis", url]);
