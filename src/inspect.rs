@@ -37,5 +37,5 @@ pub use hazard::{Hazard, Severity};
 pub use reader::{Reaction, Reader};
 pub use server::ServerHazard;
 pub use shape::{Shapes, Sign};
-pub use sight::{LONGEST, Sight, few_fields, head, look};
+pub use sight::{LONGEST, Sight, few_fields, few_members, head, look};
 pub use token::{TokenAlphabet, TokenForm};

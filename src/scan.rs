@@ -1,5 +1,6 @@
 //! All lock keys of a server, found by commands that only read: SCAN, one GETRANGE for every key, HRANDFIELD for those that
-//! are no strings, and for the few that look like locks PTTL, and HGETALL if they are hashes.
+//! are no strings, ZRANGE of one member for those that are no hashes either, and for the few that look like locks PTTL, and their
+//! fields or members.
 //!
 //! Procedures, like everything that sends commands to Redis here: [`Walk::page`] asks for the next keys, [`Walk::glance`] looks at
 //! one of them. The caller decides how many side by side. What they saw becomes a

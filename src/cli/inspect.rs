@@ -13,8 +13,8 @@ use crate::wire::{Key, Transcript};
 
 /// Show what is in a key: which protocols wrote it, when it ends, which would take it over, what is wrong with it
 ///
-/// Only commands that change nothing are sent: TYPE, GETRANGE, HLEN, MEMORY USAGE,
-/// HGETALL, PTTL, TIME, INFO. Every protocol of `lockshift protocols` is
+/// Only commands that change nothing are sent: TYPE, GETRANGE, HLEN, HGETALL, ZCARD,
+/// ZRANGE, MEMORY USAGE, PTTL, TIME, INFO. Every protocol of `lockshift protocols` is
 /// asked whether it could have written the value, and what it would make of it now: take it for held, take it over
 /// because it reads as expired, end with an error, or wait until the key is deleted without ever reading it.
 ///

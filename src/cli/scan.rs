@@ -19,12 +19,13 @@ use running_scan::{RunningScan, ScanEnd};
 /// Show all lock keys of a server, those with hazards first
 ///
 /// A key counts as a lock if its value is one: a stamp within a year of now in the hand of one of the known dialects, a
-/// token, or a hash that names its holders. Values such as 1 or true may be locks too, but cannot be recognised; look at those
+/// token, or a hash or sorted set that names its holders. Values such as 1 or true may be locks too, but cannot be recognised; look at those
 /// with `lockshift inspect`.
 ///
-/// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, MEMORY USAGE, HGETALL, PTTL, DBSIZE,
-/// INFO; CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
-/// keys at a time, and little is fetched of a value, however long it is.
+/// Only commands that change nothing are sent: SCAN, GETRANGE, HRANDFIELD, HLEN, HGETALL, ZRANGE, ZCARD, MEMORY USAGE, PTTL,
+/// DBSIZE, INFO; CLUSTER SLOTS to a cluster, all of whose masters are scanned. The server is never kept busy for longer than a thousand
+/// keys at a time, and little is fetched of a value, however long it is. While a server enlarges or shrinks its table of keys, SCAN
+/// may name a key twice; it is listed twice then.
 ///
 /// With --fleet, hazards name the members of the fleet that would take a lock that is held, or never get past one. Exit status 1
 /// means that some lock has a hazard. What endangers every lock is reported for the server: eviction, replicas without

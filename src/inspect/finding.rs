@@ -6,7 +6,7 @@ use super::hazard::{Hazard, Severity};
 use super::reader::{Reaction, Reader, readers};
 use super::sight::Sight;
 use super::token::TokenForm;
-use super::writer::{Writer, foreign_token, writers, writers_of_hash};
+use super::writer::{Writer, foreign_token, writers, writers_of_fields};
 use crate::protocols::{Holder, KeyType, Protocol, catalogue};
 use crate::wire::{Ttl, UnixTime};
 
@@ -19,7 +19,7 @@ pub struct Finding {
     pub writers: Vec<Protocol>,
     /// The form of the token, if it is known only by that it looks like the random token of other programs: likely a lock.
     pub token: Option<&'static TokenForm>,
-    /// Who holds it and how often each has entered, where it is a hash that says so.
+    /// Who holds it and how often each has entered, where it is a hash or a sorted set that says so.
     pub holders: Vec<Holder>,
     /// What each protocol that was asked would do about it; of a hash that is not known.
     pub readers: Vec<Reader>,
@@ -42,8 +42,10 @@ impl Finding {
     /// catalogue are named that could.
     pub fn among(sight: Sight, fleet: impl IntoIterator<Item = Protocol>) -> Self {
         let value = sight.value.as_deref();
-        let holders = catalogue().find_map(|protocol| protocol.holders(&sight.fields)).unwrap_or_default();
-        let writers = value.map_or_else(|| writers_of_hash(&sight.fields), |value| writers(&sight, value));
+        let writers = value.map_or_else(|| writers_of_fields(&sight), |value| writers(&sight, value));
+        let holders = writers.iter().find_map(|writer| writer.protocol.holders(&sight.fields)).unwrap_or_default();
+        let now = sight.server_at.unwrap_or(sight.at);
+        let holders = holders.into_iter().filter(|holder| holder.ends_at.is_none_or(|end| end > now)).collect();
         let fleet: Vec<_> = fleet.into_iter().collect();
         let writers = within(&fleet, writers);
         let token = foreign_token(&sight)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::token::TokenForm;
+use super::writer::is_part_of_lock;
 use crate::legacy::{Clock, Dialect, Form, Keys};
 use crate::protocols::{KeyType, Protocol, bridge_stamp_forms, catalogue};
 use crate::wire::{Key, UnixTime};
@@ -15,6 +16,7 @@ pub struct Shapes {
     stamped: Vec<Form>,
     naming: Vec<Protocol>,
     hashes: Vec<Protocol>,
+    sets: Vec<Protocol>,
     /// The dialects whose owner stands in a key of its own: it looks like many other things, so the name of the key has to
     /// fit, too.
     by_key: Vec<&'static Dialect>,
@@ -40,7 +42,8 @@ const BELIEVABLE: Duration = Duration::from_secs(366 * 86_400);
 impl Shapes {
     /// Those of every protocol in the catalogue.
     pub fn known() -> Self {
-        let mut shapes = Self { stamped: Vec::new(), naming: Vec::new(), hashes: Vec::new(), by_key: Vec::new() };
+        let mut shapes =
+            Self { stamped: Vec::new(), naming: Vec::new(), hashes: Vec::new(), sets: Vec::new(), by_key: Vec::new() };
         for protocol in catalogue() {
             match protocol.dialect() {
                 Some(dialect) if dialect.keys == Keys::OwnerAndExpiry => shapes.by_key.push(dialect),
@@ -48,8 +51,11 @@ impl Shapes {
                     shapes.add_stamped(dialect.form);
                 }
                 Some(_) | None if protocol.names_owner() => shapes.naming.push(protocol),
-                Some(_) | None if protocol.key_type() == KeyType::Hash => shapes.hashes.push(protocol),
-                Some(_) | None => {}
+                Some(_) | None => match protocol.key_type() {
+                    KeyType::Hash => shapes.hashes.push(protocol),
+                    KeyType::SortedSet => shapes.sets.push(protocol),
+                    KeyType::String => {}
+                },
             }
         }
         bridge_stamp_forms().for_each(|form| shapes.add_stamped(form));
@@ -92,6 +98,12 @@ impl Shapes {
         let probes = [of_owner(b"read"), of_owner(b"write"), alone(b"1"), alone(b"1700000000000")];
         let fits = |probe: &Vec<_>| self.hashes.iter().any(|protocol| protocol.holders(probe).is_some());
         name == b"mode" || probes.iter().any(fits)
+    }
+
+    /// Whether a sorted set with this key and a member of this name may be a lock.
+    pub fn fit_member(&self, key: &Key, name: &[u8]) -> bool {
+        let probe = [(name.to_vec(), b"1700000000000".to_vec())];
+        !is_part_of_lock(key) && self.sets.iter().any(|protocol| protocol.holders(&probe).is_some())
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Sight {
     pub kind: String,
     /// Its value, if it is a string that is short enough for a lock.
     pub value: Option<Vec<u8>>,
-    /// Its fields, if it is a hash of few enough for a lock.
+    /// Its fields, if it is a hash of few enough for a lock; of such a sorted set, its members with their scores.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
     /// Its time to live in milliseconds, as PTTL says it.
     pub ttl: Ttl,
@@ -24,7 +24,8 @@ pub struct Sight {
 /// No protocol writes longer values than this: a longer one is not fetched.
 pub const LONGEST: i64 = 512;
 
-/// Looks at a key: TYPE; GETRANGE, or HLEN, MEMORY USAGE and HGETALL; PTTL, TIME. Whatever is in it, little is fetched.
+/// Looks at a key: TYPE; GETRANGE, or HLEN, MEMORY USAGE and HGETALL, or ZCARD, MEMORY USAGE and ZRANGE; PTTL, TIME. Whatever is
+/// in it, little is fetched.
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
@@ -32,7 +33,11 @@ pub fn look(key: &Key, redis: &mut Transcript) -> Turn<Sight> {
     let at = redis.now()?;
     let kind = redis.type_of(key)?;
     let value = if kind == "string" { short_value(key, redis)? } else { None };
-    let fields = if kind == "hash" { few_fields(key, redis)? } else { Vec::new() };
+    let fields = match kind.as_str() {
+        "hash" => few_fields(key, redis)?,
+        "zset" => few_members(key, redis)?,
+        _ => Vec::new(),
+    };
     let ttl = redis.pttl(key)?;
     let server_at = match redis.time() {
         Ok(time) => Some(time),
@@ -65,7 +70,7 @@ fn short_value(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
     }
 }
 
-/// No lock has more holders than that at once; a larger hash is not fetched.
+/// No lock has more holders than that at once; a larger hash or set is not fetched.
 const MOST_FIELDS: i64 = 512;
 /// Nor do they take more room than that on the server.
 const MOST_BYTES: i64 = 256 * 1024;
@@ -75,13 +80,25 @@ const MOST_BYTES: i64 = 256 * 1024;
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
 pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
-    let command = Command::new("HLEN").arg(key);
-    match redis.send(command.clone())? {
-        Reply::Int(count) if count > MOST_FIELDS => return Ok(Vec::new()),
+    if is_small(Command::new("HLEN").arg(key), key, redis)? { redis.hgetall(key) } else { Ok(Vec::new()) }
+}
+
+/// The members of a sorted set that is small enough for a lock, with their scores; none of a larger one.
+///
+/// # Errors
+/// [`Pending`]: a reply is still to come, or Redis refused.
+pub fn few_members(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
+    if is_small(Command::new("ZCARD").arg(key), key, redis)? { redis.zrange_with_scores(key) } else { Ok(Vec::new()) }
+}
+
+/// Whether no more is in a key than in a lock, by the command that counts it.
+fn is_small(count: Command, key: &Key, redis: &mut Transcript) -> Turn<bool> {
+    match redis.send(count.clone())? {
+        Reply::Int(count) if count > MOST_FIELDS => return Ok(false),
         Reply::Int(_) => {}
-        other => return Transcript::fault(command, other),
+        other => return Transcript::fault(count, other),
     }
-    // Where MEMORY USAGE is not permitted, the number of fields has to do.
+    // Where MEMORY USAGE is not permitted, the number has to do.
     let room = redis.send(Command::new("MEMORY").arg("USAGE").arg(key).arg("SAMPLES").arg_int(0))?;
-    if matches!(room, Reply::Int(bytes) if bytes > MOST_BYTES) { Ok(Vec::new()) } else { redis.hgetall(key) }
+    Ok(!matches!(room, Reply::Int(bytes) if bytes > MOST_BYTES))
 }

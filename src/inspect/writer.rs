@@ -7,7 +7,7 @@ use super::token::TokenForm;
 use crate::legacy::{Clock, Dialect, Keys, Moment};
 use crate::lock::Lease;
 use crate::protocols::{self, Generation, Protocol, bridge_stamp_forms, catalogue, end_of_far_stamp};
-use crate::wire::{Ttl, UnixTime};
+use crate::wire::{Key, Ttl, UnixTime};
 
 /// A protocol that could have written the value, and when it would be over by what stands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,20 @@ fn is_believable(moment: UnixTime, now: UnixTime) -> bool {
     FIRST <= moment && moment <= last
 }
 
-/// Every protocol that could have written this hash.
-pub(super) fn writers_of_hash(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<Writer> {
-    let could = catalogue().filter(|protocol| protocol.holders(fields).is_some());
+/// Every protocol that could have written this hash or sorted set.
+pub(super) fn writers_of_fields(sight: &Sight) -> Vec<Writer> {
+    if is_part_of_lock(&sight.key) {
+        return Vec::new();
+    }
+    let of_type = catalogue().filter(|protocol| protocol.key_type().redis_name() == sight.kind);
+    let could = of_type.filter(|protocol| protocol.holders(&sight.fields).is_some());
     could.map(|protocol| Writer { protocol, ends_at: None }).collect()
+}
+
+/// Whether it is the set of readers, or of the places in a queue, of the lock in another key: their members are tokens, as those of
+/// a semaphore.
+pub(super) fn is_part_of_lock(key: &Key) -> bool {
+    [&b":readers"[..], b":places"].iter().any(|suffix| key.as_bytes().ends_with(suffix))
 }
 
 impl Writer {

@@ -21,11 +21,27 @@ const fn row(name: &'static str, reads_keys: bool, sends: &'static [&'static str
 impl ObservingCommand {
     /// All of them.
     pub const ALL: &[Self] = &[
-        row("inspect", true, &["getrange", "hgetall", "hlen", "info", "memory|usage", "pttl", "time", "type"]),
+        row(
+            "inspect",
+            true,
+            &["getrange", "hgetall", "hlen", "info", "memory|usage", "pttl", "time", "type", "zcard", "zrange"],
+        ),
         row(
             "scan",
             true,
-            &["dbsize", "getrange", "hgetall", "hlen", "hrandfield", "info", "memory|usage", "pttl", "scan"],
+            &[
+                "dbsize",
+                "getrange",
+                "hgetall",
+                "hlen",
+                "hrandfield",
+                "info",
+                "memory|usage",
+                "pttl",
+                "scan",
+                "zcard",
+                "zrange",
+            ],
         ),
         row("doctor", false, &["acl|dryrun", "acl|whoami", "command|info", "info", "time"]),
         row("record", false, &["client|id", "monitor"]),

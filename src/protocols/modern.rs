@@ -190,11 +190,12 @@ impl Modern {
         }
     }
 
-    /// The holders, if it could have written this hash.
+    /// The holders, if it could have written these fields, or these members with their scores.
     pub(super) fn holders(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<Holder>> {
         match self.shape {
             ValueShape::Hash(layout) => layout.holders(fields),
-            ValueShape::Token | ValueShape::One | ValueShape::Members => None,
+            ValueShape::Members => holder::permits(fields, is_hex_token),
+            ValueShape::Token | ValueShape::One => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A glance at one key: one command if it is a string that is no lock, two if it is anything else.
 
-use crate::inspect::{LONGEST, Shapes, Sight, Sign, few_fields, head};
+use crate::inspect::{LONGEST, Shapes, Sight, Sign, few_fields, few_members, head};
 use crate::wire::{Command, Key, Pending, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What a glance at a key shows.
@@ -29,7 +29,7 @@ fn content(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn<Glance> {
     // One byte more than a lock may have: a longer value is not a lock.
     let value = match redis.send(head(key))? {
         Reply::Bulk(value) => value,
-        wrong if wrong.error_code() == Some("WRONGTYPE") => return hash(key, shapes, at, redis),
+        wrong if wrong.error_code() == Some("WRONGTYPE") => return no_string(key, shapes, at, redis),
         other => return Transcript::fault(head(key), other),
     };
     let sign = if value.len() as i64 > LONGEST { Sign::Other } else { shapes.sign(key, &value, at) };
@@ -41,12 +41,13 @@ fn content(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn<Glance> {
     Ok(if lasts && sign == Sign::LockIfItExpires { Glance::Other } else { seen })
 }
 
-/// What no string is: a lock only if it is a hash, one of whose fields is that of a lock.
-fn hash(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
+/// What no string is: a lock only if it is a hash, one of whose fields is that of a lock, or a sorted set of permits.
+fn no_string(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
     let command = Command::new("HRANDFIELD").arg(key);
     match redis.send(command.clone())? {
         Reply::Bulk(name) if shapes.fit_field(&name) => {}
         Reply::Bulk(_) | Reply::Nil => return Ok(Glance::Other),
+        wrong if wrong.error_code() == Some("WRONGTYPE") => return sorted_set(key, shapes, at, redis),
         // A server before Redis 6.2, on which such locks are not looked for.
         wrong if wrong.error_code() == Some("ERR") => return Ok(Glance::Other),
         other => return Transcript::fault(command, other),
@@ -55,9 +56,24 @@ fn hash(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Tur
     if fields.is_empty() { Ok(Glance::Other) } else { seen(key, at, Content::Hash(fields), redis) }
 }
 
+fn sorted_set(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
+    let command = Command::new("ZRANGE").arg(key).arg_int(0).arg_int(0);
+    let first = match redis.send(command.clone())? {
+        Reply::Array(members) => members.into_iter().next(),
+        other => return Transcript::fault(command, other),
+    };
+    match first {
+        Some(Reply::Bulk(name)) if shapes.fit_member(key, &name) => {}
+        _ => return Ok(Glance::Other),
+    }
+    let members = few_members(key, redis)?;
+    if members.is_empty() { Ok(Glance::Other) } else { seen(key, at, Content::SortedSet(members), redis) }
+}
+
 enum Content {
     String(Vec<u8>),
     Hash(Vec<(Vec<u8>, Vec<u8>)>),
+    SortedSet(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
 fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Turn<Glance> {
@@ -65,6 +81,7 @@ fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Tu
     let (kind, value, fields) = match content {
         Content::String(value) => ("string", Some(value), Vec::new()),
         Content::Hash(fields) => ("hash", None, fields),
+        Content::SortedSet(members) => ("zset", None, members),
     };
     let sight = Sight { key: key.clone(), at, server_at: None, kind: kind.to_owned(), value, fields, ttl };
     Ok(if ttl == Ttl::NO_KEY { Glance::Other } else { Glance::Lock(sight) })
@@ -98,6 +115,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_sorted_set_of_permits_is_a_lock_and_the_places_of_a_queue_are_none() {
+        let other_type = Reply::Error("WRONGTYPE Operation against a key holding the wrong kind of value".to_owned());
+        let (token, end) = (Reply::bulk("00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7"), Reply::bulk("1700000060000"));
+        let first = Reply::Array(vec![token.clone()]);
+        let no_string = [other_type.clone(), other_type];
+        let seen = |members: Reply, first: &Reply| {
+            let small = [first.clone(), Reply::Int(1), Reply::Int(80), members, Reply::Int(60_000)];
+            glanced(&[&no_string[..], &small].concat())
+        };
+        for members in [
+            Reply::Array(vec![token.clone(), end.clone()]),
+            Reply::Array(vec![Reply::Array(vec![token.clone(), end.clone()])]),
+        ] {
+            let Ok(Glance::Lock(sight)) = seen(members, &first) else { panic!("it is a semaphore") };
+            assert_eq!((sight.kind.as_str(), sight.fields.len()), ("zset", 1));
+        }
+        let members = Reply::Array(vec![Reply::bulk("alice")]);
+        assert_eq!(glanced(&[&no_string[..], &[members]].concat()), Ok(Glance::Other), "a table of scores");
+        assert!(!Shapes::known().fit_member(&"{stock}:places".into(), b"00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7"));
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn cmd_stats(server: &Server, choice: &Choice) -> Vec<String> {
 /// As each command is tried here.
 fn tried(command: ObservingCommand) -> &'static [&'static [&'static str]] {
     match command.name() {
-        "inspect" => &[&["inspect", "acl:hash"], &["inspect", "acl:text"]],
+        "inspect" => &[&["inspect", "acl:hash"], &["inspect", "acl:set"], &["inspect", "acl:text"]],
         "scan" => &[&["scan", "--match", "acl:*"]],
         "doctor" => &[&["doctor", "--fleet", "token", "--match", "acl:*"]],
         "record" => &[&["record", "--for", "100ms"]],
@@ -203,6 +203,8 @@ fn runs_with_exactly_its_own(command: ObservingCommand) {
     let mut connection = server.connect();
     cmd("HSET").arg("acl:hash").arg("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7").arg(1).exec(&mut connection).unwrap();
     cmd("SET").arg("acl:text").arg("5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a").exec(&mut connection).unwrap();
+    let permit = (1_700_000_000_000_u64, "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a");
+    cmd("ZADD").arg("acl:set").arg(&[permit]).exec(&mut connection).unwrap();
     cmd("SET").arg("other").arg("not to be read").exec(&mut connection).unwrap();
     let whole = command.permissions("acl:*");
     assert_eq!(refused(&server, command, &whole), [""; 0], "{command}: {}", whole.rule());

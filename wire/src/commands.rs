@@ -6,6 +6,7 @@ mod compare;
 mod hashes;
 mod keys;
 mod set;
+mod sorted_sets;
 mod strings;
 mod transactions;
 

@@ -1,20 +1,33 @@
-//! The holders of a lock that is a hash, and how often each has entered.
+//! The holders of a lock that is a hash or a sorted set, and how often each has entered.
 
 use crate::lock::Mode;
+use crate::wire::UnixTime;
 
-/// A holder of a lock that is a hash.
+/// A holder of a lock that is a hash or a sorted set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its name: `<uuid>:<thread>`.
+    /// Its name: `<uuid>:<thread>`, or the token of a permit.
     pub owner: String,
     /// Whether it shares the lock.
     pub mode: Mode,
     /// How often it has entered.
     pub entries: u64,
+    /// When its lease ends by the server's clock, where the key says so.
+    pub ends_at: Option<UnixTime>,
 }
 
-/// A field with its value.
+/// A field with its value, or a member with its score.
 pub(super) type Field = (Vec<u8>, Vec<u8>);
+
+/// The holders of a semaphore, if these are the members of one: tokens, each with the millisecond at which its lease ends.
+pub(super) fn permits(members: &[Field], is_token: impl Fn(&[u8]) -> bool) -> Option<Vec<Holder>> {
+    let permit = |(token, end): &Field| {
+        let ends_at = UnixTime::from_millis(str::from_utf8(end).ok().filter(|_| is_millis(end))?.parse().ok()?)?;
+        let owner = String::from_utf8(token.clone()).ok().filter(|_| is_token(token))?;
+        Some(Holder { owner, mode: Mode::Shared, entries: 1, ends_at: Some(ends_at) })
+    };
+    members.iter().map(permit).collect::<Option<Vec<_>>>().filter(|holders| !holders.is_empty())
+}
 
 /// The layout of a lock's hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +61,15 @@ impl Layout {
             }
             (Self::Stamps, fields) => {
                 let is_side = |name: &[u8]| name == b"read" || name == b"write";
-                let is_millis = |stamp: &[u8]| stamp.len() == 13 && stamp.iter().all(u8::is_ascii_digit);
                 fields.iter().all(|(name, stamp)| is_side(name) && is_millis(stamp)).then(Vec::new)
             }
         }
     }
+}
+
+/// Whether it is a moment of these times, in decimal milliseconds.
+fn is_millis(stamp: &[u8]) -> bool {
+    stamp.len() == 13 && stamp.iter().all(u8::is_ascii_digit)
 }
 
 fn reader_or_writer(name: &[u8], entries: &[u8]) -> Option<Holder> {
@@ -71,7 +88,7 @@ fn holder(owner: &[u8], entries: &[u8], mode: Mode) -> Option<Holder> {
     let is_thread =
         matches!(thread, [b':', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit));
     let owner = String::from_utf8(owner.to_vec()).ok()?;
-    (is_uuid && is_thread).then_some(Holder { owner, mode, entries: counted(entries)? })
+    (is_uuid && is_thread).then_some(Holder { owner, mode, entries: counted(entries)?, ends_at: None })
 }
 
 /// A holder that is named after its thread.
@@ -79,7 +96,7 @@ fn thread(owner: &[u8], entries: &[u8]) -> Option<Holder> {
     let number = owner.strip_prefix(b"thread-")?;
     let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
     let owner = String::from_utf8(owner.to_vec()).ok()?;
-    is_number.then_some(Holder { owner, mode: Mode::Exclusive, entries: counted(entries)? })
+    is_number.then_some(Holder { owner, mode: Mode::Exclusive, entries: counted(entries)?, ends_at: None })
 }
 
 fn counted(entries: &[u8]) -> Option<u64> {

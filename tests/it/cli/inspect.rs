@@ -200,6 +200,28 @@ fn a_lock_that_is_a_hash_shows_its_holders() {
 }
 
 #[test]
+fn a_semaphore_shows_the_permits_whose_lease_has_not_ended() {
+    const LIVE: &str = "00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7";
+    let server = Server::start();
+    let now_ms = now() * 1000;
+    let members: [(u64, &str); 2] = [(now_ms - 5_000, &LIVE.replace('d', "e")), (now_ms + 30_000, LIVE)];
+    let put = |members: &[(u64, &str)]| {
+        cmd("DEL").arg("stock").exec(&mut server.connect()).unwrap();
+        cmd("ZADD").arg("stock").arg(members).exec(&mut server.connect()).unwrap();
+        cmd("PEXPIRE").arg("stock").arg(30_000).exec(&mut server.connect()).unwrap();
+    };
+    put(&members);
+    let seen = done(lockshift_at(&server), ["inspect", "stock", "--fleet", "semaphore,permits=2", "--json"]);
+    let json = seen.json();
+    assert_eq!((seen.code, dialects(&json), hazards(&json)), (Some(0), vec!["semaphore"], vec![]), "{json}");
+    assert_eq!(json["holders"], json!([{"owner": LIVE, "shared": true, "entries": 1}]));
+    assert!(json["expires_at"].is_string(), "by its TTL: {json}");
+
+    put(&[(7, LIVE)]);
+    assert_eq!(inspect(&server).code, Some(1), "its score is no moment");
+}
+
+#[test]
 fn a_token_that_is_not_hex_is_likely_a_lock_while_its_key_expires() {
     let server = Server::start();
     for (value, alphabet, program) in [

@@ -1,4 +1,4 @@
-//! HEXISTS, HGETALL.
+//! HEXISTS, HGET, HGETALL.
 
 use alloc::vec::Vec;
 
@@ -27,8 +27,8 @@ impl Transcript {
     }
 }
 
-/// Fields and values by turns.
-fn pairs(reply: &Reply) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+/// Fields and values by turns, or members and scores.
+pub(super) fn pairs(reply: &Reply) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let Reply::Array(items) = reply else { return None };
     let (pairs, []) = items.as_chunks::<2>() else { return None };
     let pair = |[field, value]: &[Reply; 2]| match (field, value) {

@@ -18,21 +18,25 @@ fn found(url: &str) -> Vec<String> {
 }
 
 #[test]
-fn locks_that_are_hashes_are_found_and_are_no_hazard_to_their_own_kind() {
+fn locks_that_are_hashes_or_sorted_sets_are_found_and_are_no_hazard_to_their_own_kind() {
     let server = Server::start();
     let mut connection = server.connect();
     cmd("HSET").arg("redisson").arg(OWNER).arg(1).exec(&mut connection).unwrap();
     cmd("HSET").arg("rw").arg("mode").arg("read").arg(OWNER).arg(1).exec(&mut connection).unwrap();
     cmd("HSET").arg("settings").arg("mode").arg("dark").exec(&mut connection).unwrap();
     cmd("HSET").arg("user:1").arg("name").arg("Ada").arg("age").arg(36).exec(&mut connection).unwrap();
-    for key in ["redisson", "rw"] {
+    let end_ms = (now_secs() + 30) * 1000;
+    for key in ["semaphore", "{rw}:readers"] {
+        cmd("ZADD").arg(key).arg(end_ms).arg(TOKEN).exec(&mut connection).unwrap();
+    }
+    for key in ["redisson", "rw", "semaphore"] {
         cmd("PEXPIRE").arg(key).arg(30_000).exec(&mut connection).unwrap();
     }
-    assert_eq!(found(&server.url()), ["redisson", "rw"]);
+    assert_eq!(found(&server.url()), ["redisson", "rw", "semaphore"]);
     let reader = ["on", "nopass", "~*", "-@all", "+@read", "+@connection"];
     cmd("ACL").arg("SETUSER").arg("reader").arg(&reader[..]).exec(&mut connection).unwrap();
-    assert_eq!(found(&format!("redis://reader:any@{}/", server.address())), ["redisson", "rw"]);
-    for (fleet, code) in [(None, 0), (Some("redisson,redisson-rw"), 0), (Some("redisson,php-getset"), 1)] {
+    assert_eq!(found(&format!("redis://reader:any@{}/", server.address())), ["redisson", "rw", "semaphore"]);
+    for (fleet, code) in [(None, 0), (Some("redisson,redisson-rw,semaphore"), 0), (Some("redisson,php-getset"), 1)] {
         let fleet = fleet.map(|names| ["--fleet", names]);
         let scan = done(lockshift_at(&server), ["scan"].into_iter().chain(fleet.into_iter().flatten()));
         assert_eq!(scan.code, Some(code), "{scan:?}");
