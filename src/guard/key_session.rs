@@ -6,7 +6,7 @@ use super::protocol_run::ProtocolRun;
 use super::rule::Rule;
 use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken};
 use crate::bridge::Clocks;
-use crate::legacy::{Lock, Looks};
+use crate::legacy::{Check, Lock, Looks, Release};
 use crate::lock::Owner;
 use crate::wire::{Command, CommandWord, Key, Reply, Transcript, Turn, UnixTime};
 use std::time::Duration;
@@ -18,6 +18,8 @@ pub(super) struct KeySession {
     trying: Option<GuardedAttempt>,
     /// What the client has acquired and not released, the oldest first.
     holds: Vec<Grant>,
+    /// What its latest GET was answered, while it holds something.
+    read: Option<Vec<u8>>,
 }
 
 /// What the guard knows of one client and one key, and the client's next command, before the server is asked about it.
@@ -63,7 +65,7 @@ const MICROSECOND: Duration = Duration::from_micros(1);
 impl KeySession {
     /// A client that holds this.
     pub(super) fn holding(grant: Grant) -> Self {
-        Self { trying: None, holds: vec![grant] }
+        Self { trying: None, holds: vec![grant], read: None }
     }
 
     /// What the client holds by its latest attempt.
@@ -222,15 +224,42 @@ impl ReceivedCommand {
     }
 
     /// DEL: the client's own lock, if it is as the guard wrote it. Where an earlier lock of the connection was not
-    /// released, the DEL may be meant for that one, and the oldest is tried first.
+    /// released, the DEL may be meant for that one, and the oldest is tried first of which a client would send it.
     fn release(&self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<(KeySession, Answer, Vec<Note>)> {
-        let [oldest, others @ ..] = self.session.holds.as_slice() else {
-            return Ok((self.session.clone(), Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored]));
+        let holds = match self.session.holds.as_slice() {
+            [] => return Ok((self.session.clone(), Answer::Reply(Reply::Int(0)), vec![Note::DelIgnored])),
+            [only] => std::slice::from_ref(only),
+            all => {
+                let clocks = guard.rule.clocks(redis)?;
+                let may_delete = |grant: &Grant| self.may_delete(grant, guard, &clocks);
+                // Those before it were lost when the next one was acquired, and no client deletes them any more.
+                &all[all.iter().position(may_delete).unwrap_or(0)..]
+            }
         };
+        let (oldest, others) = holds.split_first().expect("one is left");
         let deleted = scripts::release(redis, &guard.keys_of(oldest), &oldest.stamp, guard.rule.has_ttl())?;
         let note = if deleted { Note::Released } else { Note::ReleasedLost };
-        let session = KeySession { trying: None, holds: others.to_vec() };
+        let session = KeySession { trying: None, holds: others.to_vec(), read: None };
         Ok((session, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
+    }
+
+    /// Whether the client of this lock would send DEL now, by a protocol that could have written its value: many send none once
+    /// their own stamp has passed, or unless GET has just shown them their own value.
+    fn may_delete(&self, grant: &Grant, guard: &GuardedKey<'_>, clocks: &Clocks) -> bool {
+        guard.members.iter().any(|member| {
+            let dialect = member.dialect();
+            let Some(left) = guard.rule.remaining(member, &grant.own, clocks) else { return false };
+            match dialect.release {
+                Release::WhileStampAhead { grace, .. } => {
+                    let last = grace + dialect.form.stamp.unit.length();
+                    let now = clocks.of(dialect).wall;
+                    dialect.expires_at(&grant.own).is_some_and(|end| end.saturating_add(last) >= now)
+                }
+                Release::WithinLease => !left.is_zero(),
+                Release::IfValue(Check::Equal | Check::EqualAndAhead) => self.session.read.as_ref() == Some(&grant.own),
+                _ => true,
+            }
+        })
     }
 
     /// GET: the client finds its own value where the guard's stamp of its lock is.
@@ -246,7 +275,8 @@ impl ReceivedCommand {
             }
             _ => reply,
         };
-        Ok((self.session.clone(), Answer::Reply(reply), Vec::new()))
+        let read = if let Reply::Bulk(value) = &reply { Some(value.clone()) } else { None };
+        Ok((KeySession { read, ..self.session.clone() }, Answer::Reply(reply), Vec::new()))
     }
 
     /// A claim or a takeover outside of an attempt: of a client whose attempt began on another connection. It writes only
