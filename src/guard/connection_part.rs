@@ -20,8 +20,8 @@ pub struct ConnectionPart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct GuardedTransaction {
     pub(super) in_multi: bool,
-    /// Whether it watches a guarded key: whatever changes that ends the transaction.
-    is_watching: bool,
+    /// Whether it watches the key: whatever changes that ends the transaction.
+    pub(super) is_watching: bool,
 }
 
 /// A command of a client on a guarded key, before the server is asked about it.

@@ -1,18 +1,21 @@
 //! What the guard knows of one client connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::connection_part::{ConnectionPart, GuardedTransaction};
 use super::key_session::KeySession;
 use super::scripts;
 use crate::wire::{Command, Key};
 
-/// What the guard knows of one client connection: where its client is in its protocol on each guarded key, and whether it is
-/// inside MULTI.
+/// What the guard knows of one client connection in one database: where its client is in its protocol on each guarded key, which
+/// of them it watches, and whether it is inside MULTI.
 #[derive(Clone, Debug, Default)]
 pub struct GuardedConnection {
     sessions: BTreeMap<Key, KnownSession>,
-    transaction: GuardedTransaction,
+    /// Of the database that is selected.
+    in_multi: bool,
+    /// The guarded keys that it watches: whatever changes one ends the transaction.
+    watched: BTreeSet<Key>,
     /// Number of updates.
     updates: u64,
     /// With so many keys it [has too many](Self::has_too_many), or with twice [`REMEMBERED`] if that is more.
@@ -37,12 +40,18 @@ impl GuardedConnection {
 
     /// What it knows of one key: all that a command on this key needs, however many locks its client holds.
     pub fn part(&self, key: &Key) -> ConnectionPart {
-        ConnectionPart::new(self.session(key), self.transaction)
+        ConnectionPart::new(self.session(key), self.transaction_of(Some(self), key))
     }
 
     /// The same for a key of another database, where this is known of that.
     pub fn part_elsewhere(&self, other: Option<&Self>, key: &Key) -> ConnectionPart {
-        ConnectionPart::new(other.map(|other| other.session(key)).unwrap_or_default(), self.transaction)
+        let session = other.map(|other| other.session(key)).unwrap_or_default();
+        ConnectionPart::new(session, self.transaction_of(other, key))
+    }
+
+    fn transaction_of(&self, connection: Option<&Self>, key: &Key) -> GuardedTransaction {
+        let is_watching = connection.is_some_and(|connection| connection.watched.contains(key));
+        GuardedTransaction { in_multi: self.in_multi, is_watching }
     }
 
     fn session(&self, key: &Key) -> KeySession {
@@ -57,7 +66,12 @@ impl GuardedConnection {
     /// A command on this key has made this of the [`part`](Self::part).
     pub fn update(&mut self, key: &Key, after: ConnectionPart) {
         let (session, transaction) = after.into_parts();
-        self.transaction = transaction;
+        self.in_multi = transaction.in_multi;
+        if transaction.is_watching {
+            self.watches(key);
+        } else if !self.watched.is_empty() {
+            self.watched.remove(key);
+        }
         self.updates += 1;
         let known = KnownSession { session, updated: self.updates };
         if known.session.is_empty() {
@@ -67,6 +81,11 @@ impl GuardedConnection {
         } else {
             self.sessions.insert(key.clone(), known);
         }
+    }
+
+    /// Its client watches this key.
+    pub fn watches(&mut self, key: &Key) {
+        self.watched.insert(key.clone());
     }
 
     /// Whether it is time to [forget](Self::forget) some keys: of clients that never release, or never end their attempts,
@@ -100,13 +119,13 @@ impl GuardedConnection {
     /// The client selects another database, where this is known of it: its transaction goes with it. Returns what is known of the
     /// one that it leaves.
     pub fn select(&mut self, mut other: Self) -> Self {
-        other.transaction = std::mem::take(&mut self.transaction);
+        other.in_multi = std::mem::take(&mut self.in_multi);
         std::mem::replace(self, other)
     }
 
     /// Whether the guard may extend its locks now: not inside a transaction, and not while it watches a lock.
     pub fn is_renewable(&self) -> bool {
-        self.transaction == GuardedTransaction::default()
+        !self.in_multi && self.watched.is_empty()
     }
 
     /// Whether its client holds no lock, has no attempt under way, and neither watches a lock nor is inside MULTI.
@@ -116,12 +135,17 @@ impl GuardedConnection {
 
     /// Whether it is inside MULTI, where commands are queued.
     pub fn is_in_multi(&self) -> bool {
-        self.transaction.in_multi
+        self.in_multi
     }
 
     /// The client sends a command that names no key: what it does to the connection.
     pub fn observe(&mut self, command: &Command) {
-        self.transaction.observe(command);
+        let mut transaction = GuardedTransaction { in_multi: self.in_multi, is_watching: true };
+        transaction.observe(command);
+        self.in_multi = transaction.in_multi;
+        if !transaction.is_watching {
+            self.watched.clear();
+        }
     }
 
     /// Whether this command, which the guard sends, may write a lock.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
+use rustix::net::sockopt;
 use tokio::net::{TcpStream, UnixStream};
 
 use super::stream::Stream;
@@ -59,6 +61,7 @@ impl Upstream {
         let tcp = async |address: &str| {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
+            keep_alive(&stream)?;
             Ok::<_, io::Error>(stream)
         };
         match self {
@@ -67,6 +70,16 @@ impl Upstream {
             Self::Encrypted(address, tls) => tls.connect(tcp(address).await?).await,
         }
     }
+}
+
+/// Lets the kernel find within two minutes that the other host has vanished: neither side sends anything by itself while a client
+/// only listens, and neither sees beyond the proxy.
+pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(20))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    Ok(())
 }
 
 impl fmt::Display for Upstream {

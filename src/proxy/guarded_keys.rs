@@ -106,6 +106,14 @@ pub(super) fn steers_transaction(name: &[u8]) -> bool {
     is_one_of(name, &["MULTI", "EXEC", "DISCARD", "UNWATCH"])
 }
 
+pub(super) fn is_deletion(name: &[u8]) -> bool {
+    is_one_of(name, &["DEL", "UNLINK"])
+}
+
+pub(super) fn is_watch(name: &[u8]) -> bool {
+    is_one_of(name, &["WATCH"])
+}
+
 fn is_one_of(name: &[u8], names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
 }

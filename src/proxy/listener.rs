@@ -4,7 +4,8 @@ use std::io;
 use std::net;
 use std::num::NonZero;
 use std::os::unix;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +13,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use super::address::{ProxyAddress, Upstream};
+use super::address::{ProxyAddress, Upstream, keep_alive};
 use super::admin;
 use super::counters::{ProxyCounters, ProxyCounts};
 use super::event::EventSink;
@@ -27,7 +28,8 @@ use super::tls::ListenTls;
 
 enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener),
+    /// With the device and number of its file.
+    Unix(UnixListener, Option<(u64, u64)>),
 }
 
 /// A proxy that listens and accepts no client yet.
@@ -42,8 +44,6 @@ pub struct GuardProxy {
 
 /// How long the server may take to accept a connection, and a client to agree on encryption.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is reported that no client can be accepted.
-const WARN_EVERY: Duration = Duration::from_secs(60);
 /// How long open commands may take when the proxy ends.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -75,7 +75,7 @@ pub async fn bind(listen: &ProxyAddress, server: Upstream, settings: ProxySettin
                 }
                 bound => bound,
             };
-            (Listener::Unix(listener?), listen.clone())
+            (Listener::Unix(listener?, identity(path)), listen.clone())
         }
     };
     let shared = ProxyShared::new(settings);
@@ -134,7 +134,6 @@ impl GuardProxy {
             readers.spawn(admin::serve(admin, Arc::clone(&shared), server.clone()));
         }
         let mut number = 0_u64;
-        let mut last_warning: Option<Instant> = None;
         let (drain, draining) = watch::channel(false);
         let mut sessions = JoinSet::new();
         let mut end = std::pin::pin!(end);
@@ -152,8 +151,7 @@ impl GuardProxy {
                     }
                     Err(error) => {
                         // At a limit every attempt fails, ten times a second.
-                        if last_warning.is_none_or(|last| last.elapsed() > WARN_EVERY) {
-                            last_warning = Some(Instant::now());
+                        if shared.may_warn() {
                             log::warn!(target: "lockshift::guard", "cannot accept a client: {}", limited(&error));
                         }
                         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -162,15 +160,23 @@ impl GuardProxy {
                 Some(_) = sessions.join_next() => {}
             }
         }
-        drop(listener);
-        if let ProxyAddress::Unix(path) = &at {
+        // Another proxy may listen there by now.
+        if let (ProxyAddress::Unix(path), Listener::Unix(_, own)) = (&at, &listener)
+            && identity(path) == *own
+        {
             let _ = std::fs::remove_file(path);
         }
+        drop(listener);
         let _ = drain.send(true);
         let all_ended = async { while sessions.join_next().await.is_some() {} };
         let _ = timeout(DRAIN, all_ended).await;
         shared.counters.counts()
     }
+}
+
+/// The device and number of a file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// What went wrong, and at the limit of open files what to do.
@@ -209,9 +215,10 @@ async fn accept(listener: &Listener) -> io::Result<(Accepted, Option<String>)> {
         Listener::Tcp(listener) => {
             let (client, address) = listener.accept().await?;
             client.set_nodelay(true)?;
+            keep_alive(&client)?;
             (Accepted::Tcp(client.into_std()?), Some(address.to_string()))
         }
-        Listener::Unix(listener) => (Accepted::Unix(listener.accept().await?.0.into_std()?), None),
+        Listener::Unix(listener, _) => (Accepted::Unix(listener.accept().await?.0.into_std()?), None),
     })
 }
 
@@ -244,11 +251,15 @@ async fn serve(
     let answer = match timeout(PATIENCE, server.connect()).await {
         Ok(Ok(upstream)) => return ProxySession::new(shared, name, client, upstream).run(drain).await,
         Ok(Err(error)) => {
-            log::warn!(target: "lockshift::guard", "cannot connect to {server}: {}", limited(&error));
+            if shared.may_warn() {
+                log::warn!(target: "lockshift::guard", "cannot connect to {server}: {}", limited(&error));
+            }
             "-ERR lockshift guard: cannot connect to the server\r\n"
         }
         Err(_) => {
-            log::warn!(target: "lockshift::guard", "cannot connect to {server}: it did not accept within {PATIENCE:?}");
+            if shared.may_warn() {
+                log::warn!(target: "lockshift::guard", "cannot connect to {server}: it did not accept within {PATIENCE:?}");
+            }
             "-ERR lockshift guard: the server does not answer\r\n"
         }
     };

@@ -13,8 +13,8 @@ use crate::wire::Key;
 pub(super) struct Renewals {
     /// By database and key.
     locks: BTreeMap<(u32, Key), Renewal>,
-    /// The same by database, in the order in which they are due.
-    due: BTreeMap<u32, BTreeSet<(Instant, Key)>>,
+    /// The same in the order in which they are due.
+    due: BTreeSet<(Instant, u32, Key)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ struct Renewal {
     /// By how much it is extended each time.
     length: Duration,
     next: Instant,
+    /// Its client, or the latest extension, relies on it until then.
+    end: Instant,
     /// It is not extended after that.
     until: Instant,
 }
@@ -33,14 +35,19 @@ impl Renewals {
     /// What happened to a lock, which is held for at most this long.
     pub(super) fn note(&mut self, database: u32, key: &Key, note: &Note, most: Duration) {
         let now = Instant::now();
-        let next = |length: Duration| now + length / TIMES_PER_LEASE;
+        let renewal = |length: Duration, until| Renewal {
+            length,
+            next: now + length / TIMES_PER_LEASE,
+            end: now + length,
+            until,
+        };
         match note {
             Note::Acquired(length) | Note::TookOver(length) => {
-                self.enter(database, key, Renewal { length: *length, next: next(*length), until: now + most });
+                self.enter(database, key, renewal(*length, now + most));
             }
             Note::Extended(length) => {
-                if let Some(renewal) = self.take(database, key) {
-                    self.enter(database, key, Renewal { length: *length, next: next(*length), ..renewal });
+                if let Some(Renewal { until, .. }) = self.take(database, key) {
+                    self.enter(database, key, renewal(*length, until));
                 }
             }
             Note::Released | Note::ReleasedLost | Note::Lost | Note::Withdrawn => self.forget(database, key),
@@ -48,22 +55,29 @@ impl Renewals {
         }
     }
 
-    /// When the next lock of this database is to be extended.
-    pub(super) fn next(&self, database: u32) -> Option<Instant> {
-        self.due.get(&database)?.first().map(|(next, _)| *next)
+    /// When the next lock is to be extended.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.first().map(|(next, ..)| *next)
     }
 
-    /// The lock of this database that is to be extended now, and by how much. It is due again after a part of that.
-    pub(super) fn take_due(&mut self, database: u32) -> Option<(Key, Duration)> {
+    /// The lock that is to be extended now, with its database, and by how much. It is due again after a part of that.
+    pub(super) fn take_due(&mut self) -> Option<(u32, Key, Duration)> {
         let now = Instant::now();
-        while self.next(database)? <= now {
-            let (_, key) = self.due.get(&database)?.first().cloned()?;
+        while self.next()? <= now {
+            let (_, database, key) = self.due.first().cloned()?;
             let renewal = self.take(database, &key)?;
-            if renewal.until > now {
-                self.enter(database, &key, Renewal { next: now + renewal.length / TIMES_PER_LEASE, ..renewal });
-                // The last extension ends with the maximum.
-                return Some((key, renewal.length.min(renewal.until - now)));
+            if renewal.until <= now {
+                continue;
             }
+            // The last extension ends with the maximum.
+            let length = renewal.length.min(renewal.until - now);
+            let end = now + length;
+            if end > renewal.end {
+                self.enter(database, &key, Renewal { next: now + renewal.length / TIMES_PER_LEASE, end, ..renewal });
+                return Some((database, key, length));
+            }
+            // It would end earlier than its client, or an earlier extension, was told.
+            self.enter(database, &key, Renewal { next: renewal.until, ..renewal });
         }
         None
     }
@@ -81,14 +95,12 @@ impl Renewals {
     fn enter(&mut self, database: u32, key: &Key, renewal: Renewal) {
         self.take(database, key);
         self.locks.insert((database, key.clone()), renewal);
-        self.due.entry(database).or_default().insert((renewal.next, key.clone()));
+        self.due.insert((renewal.next, database, key.clone()));
     }
 
     fn take(&mut self, database: u32, key: &Key) -> Option<Renewal> {
         let renewal = self.locks.remove(&(database, key.clone()))?;
-        if let Some(due) = self.due.get_mut(&database) {
-            due.remove(&(renewal.next, key.clone()));
-        }
+        self.due.remove(&(renewal.next, database, key.clone()));
         Some(renewal)
     }
 }
@@ -104,19 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn locks_are_due_in_their_order_and_again_later() {
+    fn locks_are_due_in_their_order_whatever_their_database() {
         let mut renewals = Renewals::default();
         acquired(&mut renewals, "later", HOUR, HOUR);
-        acquired(&mut renewals, "now", Duration::ZERO, HOUR);
-        renewals.note(1, &Key::from("elsewhere"), &Note::Acquired(Duration::ZERO), HOUR);
-        assert_eq!(renewals.take_due(0), Some((Key::from("now"), Duration::ZERO)));
-        renewals.note(0, &Key::from("now"), &Note::Extended(HOUR), HOUR);
-        assert_eq!(renewals.take_due(0), None);
-        assert!(renewals.next(0).unwrap() > Instant::now());
-        renewals.note(0, &Key::from("now"), &Note::Released, HOUR);
+        renewals.note(1, &Key::from("elsewhere"), &Note::Acquired(A_MOMENT), HOUR);
+        sleep(A_MOMENT);
+        assert_eq!(renewals.take_due(), Some((1, Key::from("elsewhere"), A_MOMENT)));
+        renewals.note(1, &Key::from("elsewhere"), &Note::Extended(HOUR), HOUR);
+        assert_eq!(renewals.take_due(), None);
+        assert!(renewals.next().unwrap() > Instant::now());
+        renewals.note(1, &Key::from("elsewhere"), &Note::Released, HOUR);
         renewals.forget(0, &Key::from("later"));
-        assert_eq!(renewals.next(0), None);
-        assert_eq!(renewals.take_due(1), Some((Key::from("elsewhere"), Duration::ZERO)));
+        assert_eq!(renewals.next(), None);
     }
 
     #[test]
@@ -124,9 +135,30 @@ mod tests {
         let mut renewals = Renewals::default();
         acquired(&mut renewals, "lock", Duration::ZERO, Duration::ZERO);
         assert!(!renewals.has(0, &Key::from("lock")));
-        assert_eq!(renewals.take_due(0), None);
-        assert_eq!(renewals.next(0), None, "it is forgotten");
+        assert_eq!(renewals.take_due(), None);
+        assert_eq!(renewals.next(), None, "it is forgotten");
         acquired(&mut renewals, "lock", Duration::ZERO, HOUR);
         assert!(renewals.has(0, &Key::from("lock")));
+    }
+
+    /// A client relies on its lock for as long as it has written, or was told.
+    #[test]
+    fn an_extension_never_shortens_a_lock() {
+        let mut renewals = Renewals::default();
+        acquired(&mut renewals, "lock", 100 * A_MOMENT, 40 * A_MOMENT);
+        sleep(34 * A_MOMENT);
+        assert_eq!(renewals.take_due(), None, "it lasts for longer than the maximum");
+        assert!(renewals.has(0, &Key::from("lock")));
+        sleep(7 * A_MOMENT);
+        assert_eq!((renewals.take_due(), renewals.next()), (None, None));
+    }
+
+    const A_MOMENT: Duration = Duration::from_millis(10);
+
+    fn sleep(length: Duration) {
+        let end = Instant::now() + length;
+        while Instant::now() < end {
+            std::thread::yield_now();
+        }
     }
 }

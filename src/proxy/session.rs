@@ -14,13 +14,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::decode;
 use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned, Scanner};
-use super::guarded_keys::steers_transaction;
+use super::guarded_keys::{is_deletion, is_watch, steers_transaction};
 use super::leases::HeldLeases;
 use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
-use super::traffic::{GuardedCommand, LONGEST, RanCommand, ReadyCommand, ReplyCounting, Traffic, is_deletion};
+use super::traffic::{GuardedCommand, LONGEST, RanCommand, ReadyCommand, ReplyCounting, Traffic};
 use super::unanswered::Unanswered;
 use super::unconfirmed::QueuedCommand;
 use crate::driver::{host, reply_of};
@@ -59,6 +59,8 @@ pub(super) struct ProxySession {
     unanswered: Unanswered,
     /// What the client will still send.
     from_client: Incoming,
+    /// How long what it has left behind may wait for replies, once it has ended its direction.
+    left_until: Option<Instant>,
     is_draining: bool,
     /// Whether it was reported that several clients seem to share the connection, and that its client seems to use others.
     has_reported: (bool, bool),
@@ -139,6 +141,7 @@ impl ProxySession {
             leases: HeldLeases::default(),
             unanswered: Unanswered::default(),
             from_client: Incoming::More,
+            left_until: None,
             is_draining: false,
             has_reported: (false, false),
         }
@@ -153,6 +156,10 @@ impl ProxySession {
             Err(SessionEnd::Unguardable) => Some(UNGUARDABLE),
         };
         if let Some(error) = error {
+            // What was acquired is answered before the server is left.
+            if self.client.deliver(&mut self.traffic.to_client).await.is_ok() {
+                let _ = timeout(LAST_REPLIES, self.end_server()).await;
+            }
             self.traffic.to_client.extend_from_slice(error);
             let _ = self.client.deliver(&mut self.traffic.to_client).await;
         }
@@ -193,11 +200,11 @@ impl ProxySession {
                 return Ok(());
             }
             let renewal = self.next_renewal();
-            let renewal_due = async move {
-                match renewal {
-                    Some(moment) => sleep_until(moment).await,
-                    None => pending().await,
+            let left_until = match self.from_client {
+                Incoming::Ended if !self.traffic.from_client.is_empty() => {
+                    Some(*self.left_until.get_or_insert_with(|| Instant::now() + LAST_REPLIES))
                 }
+                Incoming::More | Incoming::Ended | Incoming::Passed => None,
             };
             tokio::select! {
                 biased;
@@ -209,10 +216,22 @@ impl ProxySession {
                     // What other clients have sent by now is read first, so that the server finds more of it at once.
                     Moved::Bytes => yield_now().await,
                 },
-                () = renewal_due => self.renew().await?,
+                () = due(renewal) => self.renew().await?,
+                // A reply may never come, as to BLPOP: the server is told that its client has left, which may free it.
+                () = due(left_until) => self.traffic.from_client.clear(),
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
             }
         }
+    }
+
+    /// Ends the direction to the server, and passes on what it still sends: what has passed was run then.
+    async fn end_server(&mut self) -> Result<(), SessionEnd> {
+        self.server.deliver(&mut self.traffic.to_server).await?;
+        self.server.end().await?;
+        while self.server.read_into(&mut self.traffic.to_client).await? > 0 {
+            self.client.deliver(&mut self.traffic.to_client).await?;
+        }
+        Ok(())
     }
 
     /// Moves bytes in all directions, until something has arrived that may make a command ready.
@@ -220,11 +239,15 @@ impl ProxySession {
         let Self { client, server, traffic, .. } = self;
         loop {
             let was_full = traffic.to_server.len() >= MOST_WAITING;
+            let had_to_send = !traffic.to_server.is_empty();
             if let Poll::Ready(delivered) = server.poll_deliver(cx, &mut traffic.to_server) {
                 delivered?;
             }
+            // A command may have waited until all before it was sent, and the server owes no reply that would tell.
+            let has_sent = had_to_send && traffic.to_server.is_empty();
+            let may_go_on = has_sent && !traffic.from_client.is_empty() && traffic.owes_none();
             // A guarded command may wait for replies. What is left otherwise is no complete command.
-            let waits = !traffic.from_client.is_empty() && (traffic.owed > 0 || traffic.asks_next);
+            let waits = !traffic.from_client.is_empty() && (traffic.owed > 0 || traffic.asks_next || may_go_on);
             if self.from_client == Incoming::Ended && traffic.to_server.is_empty() && !waits {
                 match server.poll_end(cx) {
                     Poll::Ready(ended) => ended?,
@@ -232,7 +255,7 @@ impl ProxySession {
                 }
                 self.from_client = Incoming::Passed;
             }
-            let mut is_ready = was_full && traffic.to_server.len() < MOST_WAITING;
+            let mut is_ready = may_go_on || was_full && traffic.to_server.len() < MOST_WAITING;
             is_ready |= traffic.asks_next && traffic.to_server.is_empty();
             let mut has_replied = false;
             let most_waiting = if traffic.from_client.len() < MOST_UNREAD { MOST_WAITING } else { MOST_KEPT };
@@ -303,22 +326,49 @@ impl ProxySession {
 
     /// When a lock of the client is to be extended: between its commands, and not while it watches a lock.
     fn next_renewal(&mut self) -> Option<Instant> {
-        let next = self.renewals.next(self.traffic.database).filter(|_| self.from_client == Incoming::More)?;
+        let next = self.renewals.next().filter(|_| self.from_client == Incoming::More)?;
         let traffic = &mut self.traffic;
         let is_between = traffic.owed == 0 && traffic.to_server.is_empty() && !traffic.commands.is_inside();
-        (is_between && traffic.counting == ReplyCounting::Counted && traffic.connection().is_renewable())
-            .then_some(next)
+        (is_between && traffic.counting == ReplyCounting::Counted && traffic.is_renewable()).then_some(next)
     }
 
-    /// Extends the lock that is due.
+    /// Extends the lock that is due, in whichever database it is.
     async fn renew(&mut self) -> Result<(), SessionEnd> {
-        let Some((key, length)) = self.renewals.take_due(self.traffic.database) else { return Ok(()) };
+        let Some((database, key, length)) = self.renewals.take_due() else { return Ok(()) };
+        let selected = self.traffic.database;
+        if database == selected {
+            return self.renew_in(database, &key, length).await;
+        }
+        if let Some(refusal) = self.select(database).await? {
+            log::warn!(target: "lockshift::guard", "{}: {key}: cannot extend the lock: {refusal}", self.client_name);
+            return Ok(());
+        }
+        self.renew_in(database, &key, length).await?;
+        match self.select(selected).await? {
+            None => Ok(()),
+            // The client would go on in a database that it has not selected.
+            Some(_) => Err(SessionEnd::Io),
+        }
+    }
+
+    /// Selects a database without the client's knowledge. Returns why the server refused.
+    async fn select(&mut self, database: u32) -> Result<Option<String>, SessionEnd> {
+        Ok(match self.ask(&Command::new("SELECT").arg_int(database.into())).await? {
+            Reply::Error(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Extends a lock in the database that the connection to the server is in.
+    async fn renew_in(&mut self, database: u32, key: &Key, length: Duration) -> Result<(), SessionEnd> {
         let Some(rule) = self.settings.keys.rule(key.as_bytes()).cloned() else { return Ok(()) };
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let before = self.traffic.connection().part(&key);
+        let Some(before) = self.traffic.connection_in(database).map(|connection| connection.part(key)) else {
+            return Ok(());
+        };
         let mut redis = Transcript::new();
         loop {
-            match before.renew(&rule, &key, length, &owner, redis.rewind()) {
+            match before.renew(&rule, key, length, &owner, redis.rewind()) {
                 Err(Pending::Clock) => redis.record_clock(host::reading()),
                 Err(Pending::Send(command)) => {
                     let reply = self.ask(&command).await?;
@@ -330,10 +380,12 @@ impl ProxySession {
                 }
                 Err(Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok((after, note)) => {
-                    self.traffic.connection().update(&key, after);
+                    if let Some(connection) = self.traffic.connection_in(database) {
+                        connection.update(key, after);
+                    }
                     match note {
-                        Some(note) => self.note(&key, &note),
-                        None => self.renewals.forget(self.traffic.database, &key),
+                        Some(note) => self.note_in(database, key, &note),
+                        None => self.renewals.forget(database, key),
                     }
                     return Ok(());
                 }
@@ -468,37 +520,71 @@ impl ProxySession {
         self.traffic.owed += 1;
     }
 
+    /// Passes the rest of a message on that the server has begun to push: an answer of the guard's comes behind it.
+    async fn end_message(&mut self) -> Result<(), SessionEnd> {
+        while self.traffic.replies.is_inside() {
+            let before = self.traffic.to_client.len();
+            if self.server.read_into(&mut self.traffic.to_client).await? == 0 {
+                return Err(SessionEnd::Io);
+            }
+            self.traffic.count_replies(before)?;
+            self.catch_up().await?;
+        }
+        Ok(())
+    }
+
     /// A deletion of several keys, of which some are guarded: each by itself.
     async fn delete_all(&mut self, command: &Command) -> Result<(), SessionEnd> {
         let mut deleted = 0;
         for key in command.args() {
             let one = Command::from_words([command.name(), key]).ok_or(Malformed)?;
-            let reply = if let Some(rule) = self.settings.keys.rule(key).cloned() {
-                let before = self.traffic.to_client.len();
-                let frame = one.packed();
-                self.serve_one(&rule, GuardedCommand { key: Key::new(key.clone()), command: one, frame }).await?;
-                let answered = self.traffic.to_client.split_off(before);
-                reply_of(decode::value(&answered)).map_err(|_| SessionEnd::Malformed)?
-            } else {
-                self.ask(&one).await?
+            let answer = match self.settings.keys.rule(key).cloned() {
+                Some(rule) => self.decide(&rule, &Key::new(key.clone()), &one).await?.0,
+                None => Answer::Pass,
+            };
+            let reply = match answer {
+                Answer::Pass => self.ask(&one).await?,
+                Answer::Send(command) => self.ask(&command).await?,
+                Answer::Reply(reply) => reply,
             };
             match reply {
                 Reply::Int(number) => deleted += number,
                 refused => {
+                    self.end_message().await?;
                     self.traffic.answer(&refused);
                     return Ok(());
                 }
             }
         }
+        self.end_message().await?;
         self.traffic.answer(&Reply::Int(deleted));
         Ok(())
     }
 
     async fn serve_one(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
+        let is_first_watch = is_watch(command.name()) && self.traffic.is_renewable();
+        let (answer, has_acquired) = self.decide(rule, &key, &command).await?;
+        self.end_message().await?;
+        if has_acquired {
+            let from = self.client.written() + self.traffic.to_client.len() as u64;
+            self.unanswered.acquired(self.traffic.database, &key, from, self.client.written());
+        }
+        self.answer(answer, &frame);
+        if is_watch(command.name()) {
+            let keys = command.args().iter().filter(|key| self.settings.keys.rule(key).is_some());
+            keys.for_each(|key| self.traffic.connection().watches(&Key::new(key.clone())));
+        }
+        if is_first_watch {
+            self.traffic.watches();
+        }
+        Ok(())
+    }
+
+    /// What becomes of a command on this key, and whether it acquires the lock for a client that is still there.
+    async fn decide(&mut self, rule: &Rule, key: &Key, command: &Command) -> Result<(Answer, bool), SessionEnd> {
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let is_first_watch = command.is("WATCH") && self.traffic.connection().is_renewable();
-        let received = self.traffic.connection().part(&key).receive(rule, &key, &command);
+        let received = self.traffic.connection().part(key).receive(rule, key, command);
         let mut redis = Transcript::new();
         let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
         loop {
@@ -508,41 +594,33 @@ impl ProxySession {
                     Ok(reply) => redis.record_reply(reply),
                     Err(end) => {
                         if GuardedConnection::may_write_lock(&command) {
-                            self.note(&key, &Note::OutcomeUnknown);
+                            self.note(key, &Note::OutcomeUnknown);
                         }
                         return Err(end);
                     }
                 },
                 Err(Pending::Fault(Fault::Refused { text, .. })) => {
-                    self.traffic.answer(&Reply::Error(text));
-                    return Ok(());
+                    return Ok((Answer::Reply(Reply::Error(text)), false));
                 }
                 Err(Pending::Fault(_) | Pending::Round(_)) => return Err(SessionEnd::Malformed),
                 Ok((after, answer, notes)) => {
-                    self.traffic.connection().update(&key, after);
+                    self.traffic.connection().update(key, after);
                     if !has_withdrawn {
-                        notes.iter().for_each(|note| self.note(&key, note));
+                        notes.iter().for_each(|note| self.note(key, note));
                     }
                     if self.traffic.connection().has_too_many() {
                         self.forget();
                     }
-                    if notes.iter().any(|note| matches!(note, Note::Acquired(_) | Note::TookOver(_))) {
-                        if self.has_client_left().await && self.withdraw(&key).await? {
-                            // It may still read the answer, if it has ended only its own direction.
-                            (redis, has_left, has_withdrawn) = (Transcript::new(), true, true);
-                            continue;
-                        }
-                        let from = self.client.written() + self.traffic.to_client.len() as u64;
-                        self.unanswered.acquired(self.traffic.database, &key, from, self.client.written());
+                    let has_acquired = notes.iter().any(|note| matches!(note, Note::Acquired(_) | Note::TookOver(_)));
+                    if has_acquired && self.has_client_left().await && self.withdraw(key).await? {
+                        // It may still read the answer, if it has ended only its own direction.
+                        (redis, has_left, has_withdrawn) = (Transcript::new(), true, true);
+                        continue;
                     }
                     if notes.contains(&Note::ReleasedLost) {
-                        self.count_late_unlock(&key).await?;
+                        self.count_late_unlock(key).await?;
                     }
-                    self.answer(answer, &frame);
-                    if is_first_watch {
-                        self.traffic.watches();
-                    }
-                    return Ok(());
+                    return Ok((answer, has_acquired));
                 }
             }
         }
@@ -621,7 +699,13 @@ impl ProxySession {
         let GuardedCommand { key, command, frame } = guarded;
         self.catch_up().await?;
         let shared = Arc::clone(&self.shared);
-        let turn = shared.turns.wait(self.traffic.database, &key).await;
+        // EXEC runs what was queued, whatever database that selects: events of those few come in any order.
+        let keys = self.traffic.keys_in_transaction(command.name()).into_iter().chain(observed(
+            &command,
+            &key,
+            &self.settings,
+        ));
+        let turn = shared.turns.wait(self.traffic.database, keys).await;
         self.traffic.observes(&command);
         self.traffic.to_server.extend_from_slice(&frame);
         let mut reading = self.begin_reply(true).await?;
@@ -811,6 +895,25 @@ impl ProxySession {
         self.warn_once(key, note);
         log::info!(target: "lockshift::guard", "{}: {key}: {note:?}", self.client_name);
         self.report_in(database, Occurrence::Note(key.clone(), note.clone()));
+    }
+}
+
+/// The keys of an observed command: of a deletion or MSETNX, all that are guarded.
+fn observed(command: &Command, key: &Key, settings: &ProxySettings) -> Vec<Key> {
+    let step = match command.name() {
+        name if is_deletion(name) || is_watch(name) => 1,
+        _ if command.is("MSETNX") => 2,
+        _ => return vec![key.clone()],
+    };
+    let keys = command.args().iter().step_by(step).filter(|key| settings.keys.treatment(key).is_some());
+    keys.map(|key| Key::new(key.clone())).collect()
+}
+
+/// At this moment, if there is one.
+async fn due(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => pending().await,
     }
 }
 

@@ -15,7 +15,7 @@ pub struct ProxySettings {
     pub keys: GuardedKeys,
     /// How long the locks of a living connection are extended; `None` if they are not.
     pub renew_for: Option<Duration>,
-    /// How connections of clients are encrypted; `None` if they are not.
+    /// How connections of clients are encrypted; `None` if they are not. Whether they are cannot change.
     pub tls: Option<ListenTls>,
 }
 
@@ -26,8 +26,12 @@ pub struct SettingsHandle(pub(super) watch::Sender<Arc<ProxySettings>>);
 impl SettingsHandle {
     /// New connections begin with these settings. A connection that exists takes them over before its next command, or
     /// once its client holds no lock, has no attempt under way and is outside of a transaction. It stays encrypted, or not,
-    /// as it was.
-    pub fn replace(&self, settings: ProxySettings) {
+    /// as it was, and so do new ones: only the certificates can be replaced.
+    pub fn replace(&self, mut settings: ProxySettings) {
+        let tls = self.0.borrow().tls.clone();
+        if settings.tls.is_some() != tls.is_some() {
+            settings.tls = tls;
+        }
         self.0.send_replace(Arc::new(settings));
     }
 }

@@ -1,9 +1,11 @@
 //! What all sessions of a proxy share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::counters::ProxyCounters;
 use super::event::EventSink;
@@ -19,7 +21,11 @@ pub(super) struct ProxyShared {
     pub(super) answers: Histogram,
     /// Where events are reported.
     pub(super) sink: Option<EventSink>,
+    last_warning: Mutex<Option<Instant>>,
 }
+
+/// How often it is reported that clients cannot be accepted or connected: at a limit, or without a server, none can.
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 impl ProxyShared {
     pub(super) fn new(settings: ProxySettings) -> Self {
@@ -29,6 +35,17 @@ impl ProxyShared {
             turns: Turns::default(),
             answers: Histogram::new(exponential_buckets(0.0001, 2.0, 16)),
             sink: None,
+            last_warning: Mutex::new(None),
         }
+    }
+
+    /// Whether it is time to report again what every new client meets.
+    pub(super) fn may_warn(&self) -> bool {
+        let mut last = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| last.elapsed() > WARN_EVERY);
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::encode::encode_reply;
 use super::frame::{Malformed, Scanned, Scanner};
-use super::guarded_keys::{GuardedKeys, steers_transaction};
+use super::guarded_keys::{GuardedKeys, is_deletion, is_watch, steers_transaction};
 use super::request::{Head, command, head};
 use super::unconfirmed::{ConnectionChange, QueuedCommand, Unconfirmed};
 use crate::guard::{ConnectionPart, GuardedConnection};
@@ -95,6 +95,11 @@ impl Traffic {
         std::iter::once((self.database, &mut self.connection)).chain(elsewhere)
     }
 
+    /// The same in this database.
+    pub(super) fn connection_in(&mut self, database: u32) -> Option<&mut GuardedConnection> {
+        self.connections().find(|(of, _)| *of == database).map(|(_, connection)| connection)
+    }
+
     /// The database in which the next command of the transaction will run. No reply is owed.
     pub(super) fn database_in_transaction(&self) -> u32 {
         self.unconfirmed.selected_in_transaction().unwrap_or(self.database)
@@ -120,10 +125,25 @@ impl Traffic {
         self.database = database;
     }
 
+    /// Whether the server owes no reply that can be counted.
+    pub(super) fn owes_none(&self) -> bool {
+        self.owed == 0 || self.counting == ReplyCounting::Never
+    }
+
     /// Whether nothing is under way: the connection can end without loss.
     pub(super) fn is_at_rest(&mut self) -> bool {
-        let is_idle = self.owed == 0 && !self.commands.is_inside() && !self.replies.is_inside();
+        let is_idle = self.owes_none() && !self.commands.is_inside() && !self.replies.is_inside();
         is_idle && self.from_client.is_empty() && self.to_server.is_empty() && !self.connection().is_in_multi()
+    }
+
+    /// Whether locks may be extended now: not inside a transaction, and not while one is watched.
+    pub(super) fn is_renewable(&mut self) -> bool {
+        self.connections().all(|(_, connection)| connection.is_renewable())
+    }
+
+    /// The client sends a command that names no key: what it does to the connection, in all databases.
+    fn observe_everywhere(&mut self, command: &Command) {
+        self.connections().for_each(|(_, connection)| connection.observe(command));
     }
 
     /// Whether the client holds no lock, has no attempt under way and is outside of a transaction.
@@ -134,8 +154,13 @@ impl Traffic {
 
     /// The key that a command steers without naming it: one that is observed or that the transaction releases.
     fn steered(&self, name: &[u8]) -> Option<Key> {
-        let key = || self.watched.clone().or_else(|| self.unconfirmed.key_in_transaction());
+        let key = || self.watched.clone().or_else(|| self.unconfirmed.keys_in_transaction().next());
         steers_transaction(name).then(key).flatten()
+    }
+
+    /// The keys of the locks that a command of this name concerns if it runs the transaction.
+    pub(super) fn keys_in_transaction(&self, name: &[u8]) -> Vec<Key> {
+        if name.eq_ignore_ascii_case(b"EXEC") { self.unconfirmed.keys_in_transaction().collect() } else { Vec::new() }
     }
 
     /// Passes on what the client has sent, up to a command that does not simply pass and can be served now.
@@ -166,7 +191,12 @@ impl Traffic {
                 passed += self.commands.scan(rest)?.used;
                 continue;
             }
-            let head = head(rest)?;
+            let is_first = passed == 0 && self.to_server.is_empty() && self.owes_none();
+            let head = match head(rest) {
+                // What came before it is still served.
+                Err(_) if !is_first => break,
+                head => head?,
+            };
             let (words, count, whole) = match &head {
                 Head::Incomplete => break,
                 Head::Inline { words, length } => (&words[..], words.len(), Some(*length)),
@@ -186,7 +216,7 @@ impl Traffic {
             }
             let key = match keys.key_of(words) {
                 // Of several keys any may be guarded, and the first stands for all.
-                None if count > 2 && is_deletion(name) && !keys.is_empty() => {
+                None if count > 2 && (is_deletion(name) || is_watch(name)) && !keys.is_empty() => {
                     let scanned = match whole {
                         Some(length) => Scanned { ended: Some(b'*'), used: length },
                         None => Scanner::default().scan(rest)?,
@@ -204,6 +234,9 @@ impl Traffic {
                 && !self.passes_next
             {
                 if self.counting != ReplyCounting::Counted {
+                    if passed > 0 || !self.to_server.is_empty() {
+                        break;
+                    }
                     return Ok((0, Some(ReadyCommand::Unguardable)));
                 }
                 let length = match whole {
@@ -241,6 +274,7 @@ impl Traffic {
         if self.counting != ReplyCounting::Counted {
             if is("RESET") {
                 (self.is_resp3, self.watched) = (false, None);
+                self.observe_everywhere(&Command::new("RESET"));
                 self.select(0);
             }
             return;
@@ -262,7 +296,7 @@ impl Traffic {
             }
         } else if ["MULTI", "EXEC", "DISCARD", "RESET", "UNWATCH"].iter().any(|name| is(name)) {
             if let Some(command) = Command::from_words(vec![name.to_vec()]) {
-                self.connection().observe(&command);
+                self.observe_everywhere(&command);
             }
             if is("MULTI") {
                 self.unconfirmed.transaction_begins(self.owed);
@@ -304,8 +338,8 @@ impl Traffic {
             match change {
                 ConnectionChange::Database(database) => self.select(database),
                 ConnectionChange::Resp3(is_resp3) => self.is_resp3 = is_resp3,
-                ConnectionChange::NoTransaction => self.connection().observe(&Command::new("DISCARD")),
-                ConnectionChange::NoWatch => self.connection().observe(&Command::new("UNWATCH")),
+                ConnectionChange::NoTransaction => self.observe_everywhere(&Command::new("DISCARD")),
+                ConnectionChange::NoWatch => self.observe_everywhere(&Command::new("UNWATCH")),
                 ConnectionChange::Ran { command, place } => {
                     self.ran.push(RanCommand { command, database: self.database, place });
                 }
@@ -352,10 +386,6 @@ fn is_subscription(name: &[u8]) -> bool {
 /// Whether a connection that subscribes to channels may send this and go on with that.
 fn is_allowed_to_subscribers(name: &[u8]) -> bool {
     is_subscription(name) || [b"PING", b"QUIT"].iter().any(|other| name.eq_ignore_ascii_case(*other))
-}
-
-pub(super) fn is_deletion(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"DEL") || name.eq_ignore_ascii_case(b"UNLINK")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Turns: observed commands on one key run one after the other, so that the order of events is the server's.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 
 use tokio::sync::{Mutex, MutexGuard};
@@ -23,9 +24,15 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits until no other command on this key is under way.
-    pub(super) async fn wait(&self, database: u32, key: &Key) -> MutexGuard<'_, ()> {
-        let hash = self.hasher.hash_one((database, key));
-        self.all[usize::try_from(hash).unwrap_or(usize::MAX) % TURNS].lock().await
+    /// Waits until no other command on any of these keys is under way.
+    pub(super) async fn wait(&self, database: u32, keys: impl IntoIterator<Item = Key>) -> Vec<MutexGuard<'_, ()>> {
+        let place = |key: Key| usize::try_from(self.hasher.hash_one((database, key))).unwrap_or(usize::MAX) % TURNS;
+        // In one order for all, so that no two wait for each other.
+        let places: BTreeSet<usize> = keys.into_iter().map(place).collect();
+        let mut turns = Vec::with_capacity(places.len());
+        for place in places {
+            turns.push(self.all[place].lock().await);
+        }
+        turns
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::guarded_keys::is_deletion;
 use crate::wire::{Command, Key};
 
 /// A change of the connection.
@@ -110,8 +111,8 @@ impl Unconfirmed {
         })
     }
 
-    /// The key of a lock that the transaction concerns.
-    pub(super) fn key_in_transaction(&self) -> Option<Key> {
+    /// The keys of the locks that the transaction concerns.
+    pub(super) fn keys_in_transaction(&self) -> impl Iterator<Item = Key> {
         let queued = self.queued.iter().flat_map(|queued| &queued.changes).filter_map(|(_, change)| match change {
             ConnectionChange::Ran { command, .. } => Some(command),
             _ => None,
@@ -120,7 +121,7 @@ impl Unconfirmed {
             Effect::Queues(command) => Some(command),
             _ => None,
         });
-        queued.chain(awaited).find_map(QueuedCommand::key)
+        queued.chain(awaited).flat_map(QueuedCommand::keys)
     }
 
     fn awaits(&mut self, effect: Effect, owed: u64) {
@@ -166,11 +167,14 @@ impl Unconfirmed {
 }
 
 impl QueuedCommand {
-    /// A key that it names.
-    fn key(&self) -> Option<Key> {
+    /// The keys that it names.
+    fn keys(&self) -> Vec<Key> {
         match self {
-            Self::Releases(keys) => keys.first().cloned(),
-            Self::Observed(command) => command.args().first().cloned().map(Key::new),
+            Self::Releases(keys) => keys.clone(),
+            Self::Observed(command) if is_deletion(command.name()) => {
+                command.args().iter().cloned().map(Key::new).collect()
+            }
+            Self::Observed(command) => command.args().first().cloned().map(Key::new).into_iter().collect(),
         }
     }
 

@@ -13,6 +13,7 @@ mod observing;
 mod proxy;
 mod remembering;
 mod renewing;
+mod replies;
 mod server_faults;
 mod transactions;
 mod transparent;

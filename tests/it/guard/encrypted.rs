@@ -133,3 +133,23 @@ fn a_handshake_that_fails_concerns_no_other_client() {
     guard.until_message("TLS handshake failed");
     assert!(connect(&guard, &authority, None).is_ok());
 }
+
+/// Only a restart changes that.
+#[test]
+fn a_file_that_is_read_again_does_not_end_the_encryption() {
+    let authority = Authority::new();
+    authority.issue("guard", &["localhost"], false);
+    let server = Server::start();
+    let config = authority.path("guard.toml");
+    let keys = [("cert", "guard.pem"), ("key", "guard.key")]
+        .map(|(name, file)| format!("listen-tls-{name} = \"{}\"\n", authority.path(file)));
+    std::fs::write(&config, keys.concat()).unwrap();
+    let guard = GuardProcess::start(&server.url(), &rules(), &["--config", &config]);
+    std::fs::write(&config, "").unwrap();
+    for _ in 0..2 {
+        guard.signal(rustix::process::Signal::HUP);
+    }
+    guard.until_message("listen-tls-cert has changed: restart the guard to use it");
+    guard.until_message("guards were read again");
+    assert!(connect(&guard, &authority, None).is_ok(), "it is still encrypted");
+}

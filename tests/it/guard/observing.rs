@@ -225,3 +225,49 @@ fn the_audit_finds_in_the_events_what_happened() {
         "{audited}"
     );
 }
+
+/// Also where a command or a transaction concerns several keys.
+#[test]
+fn the_events_of_each_key_are_in_the_order_of_the_server() {
+    const ROUNDS: usize = 3_000;
+    let directory = tempfile::tempdir().unwrap();
+    for in_transaction in [false, true] {
+        let file = directory.path().join(format!("events-{in_transaction}.jsonl")).display().to_string();
+        let server = Server::start();
+        let guard = observer(&server, &file);
+        let acquire = |mut client: redis::Connection| {
+            for _ in 0..ROUNDS {
+                let _: bool = client.set_nx("lock:b", "1700000030").unwrap();
+            }
+        };
+        let delete = |mut client: redis::Connection| {
+            let mut transaction = redis::pipe();
+            transaction.atomic().del("lock:a").del("lock:b");
+            for _ in 0..ROUNDS {
+                if in_transaction {
+                    transaction.exec(&mut client).unwrap();
+                } else {
+                    client.del::<_, i64>(&["lock:a", "lock:b"][..]).map(drop).unwrap();
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let [one, two, three] = [guard.connect(), guard.connect(), guard.connect()];
+            scope.spawn(move || acquire(one));
+            scope.spawn(move || acquire(two));
+            scope.spawn(move || delete(three));
+        });
+        let (mut is_held, mut acquired) = (false, 0);
+        for event in events(&file, "command").iter().filter(|event| event["command"][1] == "lock:b") {
+            match (event["command"][0].as_str().unwrap(), event["reply"].as_i64()) {
+                ("SETNX", Some(1)) => {
+                    assert!(!is_held, "in a transaction: {in_transaction}: {event}");
+                    (is_held, acquired) = (true, acquired + 1);
+                }
+                ("DEL", deleted) if deleted != Some(0) => is_held = false,
+                _ => {}
+            }
+        }
+        assert!(acquired > ROUNDS / 100, "{acquired}");
+    }
+}

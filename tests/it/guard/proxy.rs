@@ -674,7 +674,16 @@ fn unix_sockets_serve_on_both_sides() {
     let next = GuardProcess::listening_on(&address, &server.url(), &rules, &[]);
     let mut connection = redis::Client::open(format!("redis+unix://{inner}")).unwrap().get_connection().unwrap();
     assert_eq!(connection.set_nx("plain", 1), Ok(false));
-    drop(next);
+
+    // A guard that ends leaves the socket of its successor.
+    std::fs::rename(&inner, format!("{inner}.old")).unwrap();
+    let successor = GuardProcess::listening_on(&address, &server.url(), &rules, &[]);
+    drop(connection);
+    next.terminate();
+    next.done();
+    let mut connection = redis::Client::open(format!("redis+unix://{inner}")).unwrap().get_connection().unwrap();
+    assert_eq!(connection.set_nx("plain", 1), Ok(false));
+    drop(successor);
 }
 
 #[test]

@@ -80,3 +80,36 @@ fn a_lock_is_extended_after_a_watch_that_was_refused() {
     });
     assert_eq!(holder.del("lock:a"), Ok(1));
 }
+
+/// It has told its client a later end: nobody else may acquire before.
+#[test]
+fn a_lease_is_not_shortened_by_a_maximum_below_it() {
+    for mode in ["protect", "bridge"] {
+        let server = Server::start();
+        let guard = renewing(&server, mode, "2s");
+        let [mut holder, mut waiter, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+        let end = server_secs(&mut direct) + 6;
+        assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
+        while server_secs(&mut direct) < end {
+            let value = server_secs(&mut waiter) + 30;
+            assert!(!waiter.set_nx::<_, _, bool>("lock:a", value).unwrap(), "{mode}: its lease runs");
+            pause(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_lock_is_extended_while_its_client_is_in_another_database() {
+    let server = Server::start();
+    let guard = renewing(&server, "protect", "1h");
+    let [mut holder, mut direct] = [guard.connect(), server.connect()];
+    let end = server_secs(&mut direct) + 2;
+    assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
+    cmd("SELECT").arg(1).exec(&mut holder).unwrap();
+    until("the lease would have ended", || (server_secs(&mut direct) > end + 2).then_some(()));
+    assert_eq!(direct.exists("lock:a"), Ok(true));
+    assert_eq!(holder.set("in", "one"), Ok(()), "the client notices nothing");
+    cmd("SELECT").arg(0).exec(&mut holder).unwrap();
+    assert_eq!(direct.exists("in"), Ok(false));
+    assert_eq!(holder.del("lock:a"), Ok(1));
+}

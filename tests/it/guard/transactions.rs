@@ -130,3 +130,26 @@ fn a_release_in_a_transaction_is_reported_in_its_database() {
         assert!(line.contains(&format!(r#""database":{database},"#)), "{line}");
     }
 }
+
+/// Only that one: the server ends the transaction when it changes.
+#[test]
+fn a_watch_of_one_key_lets_no_other_be_deleted() {
+    let server = Server::start();
+    let guard = guarding(&server, &[]);
+    let [mut holder, mut client] = [guard.connect(), guard.connect()];
+    acquires(&mut holder);
+    let delete = |client: &mut Connection| pipe().atomic().del("lock:a").query::<[i64; 1]>(client).unwrap();
+    cmd("WATCH").arg("lock:b").exec(&mut client).unwrap();
+    assert_eq!(delete(&mut client), [0]);
+    // In another database it is another key.
+    cmd("SELECT").arg(1).exec(&mut client).unwrap();
+    cmd("WATCH").arg("lock:a").exec(&mut client).unwrap();
+    cmd("SELECT").arg(0).exec(&mut client).unwrap();
+    assert_eq!(delete(&mut client), [0]);
+    cmd("WATCH").arg("lock:a").exec(&mut client).unwrap();
+    cmd("RESET").exec(&mut client).unwrap();
+    assert_eq!(delete(&mut client), [0]);
+    cmd("WATCH").arg("other").arg("lock:b").arg("lock:a").exec(&mut client).unwrap();
+    assert_eq!(delete(&mut client), [1], "it has seen this one");
+    assert_eq!(holder.del("lock:a"), Ok(0));
+}
