@@ -110,7 +110,7 @@ fn report(event: ProxyEvent, log: Option<&EventLog>, audit: &LiveAudit, counters
 /// Reads all files again whenever SIGHUP arrives. What cannot be used is reported, and the guard goes on as before.
 async fn reload(
     args: &Args,
-    mut options: GuardOptions,
+    options: GuardOptions,
     handle: SettingsHandle,
     log: Option<Arc<EventLog>>,
     hangup: Option<Signal>,
@@ -133,7 +133,6 @@ async fn reload(
                 });
                 handle.replace(settings);
                 error_line(format_args!("lockshift guard: guards were read again: {}", new.described()));
-                options = new;
             }
             Err(failure) => log::error!(
                 target: "lockshift::guard",

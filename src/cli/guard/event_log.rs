@@ -19,6 +19,9 @@ pub(super) struct EventLog {
 
 struct Writing {
     file: File,
+    /// Whether nothing is written any more, until a new file is opened.
+    has_stopped: bool,
+    /// The first error.
     failed: Option<io::Error>,
 }
 
@@ -29,13 +32,14 @@ impl EventLog {
             let because = os_error::sentence(&error);
             Failure::new(Exit::Unusable, format_args!("cannot write {}: {because}", path.display()))
         })?;
-        Ok(Self { path: path.to_owned(), writing: Mutex::new(Writing { file, failed: None }) })
+        Ok(Self { path: path.to_owned(), writing: Mutex::new(Writing { file, has_stopped: false, failed: None }) })
     }
 
     /// Goes on in a new file of the same name: the old one may have been renamed.
     pub(super) fn reopen(&self) -> io::Result<()> {
         let file = open(&self.path)?;
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner).file = file;
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        (writing.file, writing.has_stopped) = (file, false);
         Ok(())
     }
 
@@ -43,15 +47,16 @@ impl EventLog {
     pub(super) fn add(&self, line: impl FnOnce(UnixTime) -> EventLine) {
         // The moment is taken under the lock, so that the lines are in the order of their times.
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        if writing.failed.is_some() {
+        if writing.has_stopped {
             return;
         }
         let mut text = serde_json::to_vec(&line(host::wall())).expect("an event can be written as JSON");
         text.push(b'\n');
         // One write for each line: what is read meanwhile ends with a complete line.
         if let Err(error) = writing.file.write_all(&text) {
-            log::error!(target: "lockshift::guard", "cannot write events any more: {error}");
-            writing.failed = Some(error);
+            log::error!(target: "lockshift::guard", "cannot write events any more, until SIGHUP opens the file anew: {error}");
+            writing.has_stopped = true;
+            writing.failed.get_or_insert(error);
         }
     }
 

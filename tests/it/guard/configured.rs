@@ -93,3 +93,26 @@ fn the_command_line_comes_before_the_file() {
     let guard = GuardProcess::start(&server.url(), &rules, &["--config", &path, "--mode", "protect"]);
     assert!(is_guarded(&mut guard.connect(), &mut server.connect(), "lock:a"));
 }
+
+#[test]
+fn events_go_on_in_a_new_file_after_a_disk_that_was_full() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let events = directory.path().join("events.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &events).unwrap();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let guard = GuardProcess::start(&server.url(), &rules, &["--events", &events.display().to_string()]);
+    let [mut client, mut direct] = [guard.connect(), server.connect()];
+    assert!(is_guarded(&mut client, &mut direct, "lock:a"));
+    guard.until_message("cannot write events any more, until SIGHUP opens the file anew");
+    std::fs::remove_file(&events).unwrap();
+    guard.signal(Signal::HUP);
+    guard.until_message("guards were read again");
+    assert!(is_guarded(&mut client, &mut direct, "lock:b"));
+    until("events are written", || {
+        std::fs::read_to_string(&events).is_ok_and(|written| written.contains("lock:b")).then_some(())
+    });
+    guard.terminate();
+    let (ended, _) = guard.done();
+    assert_eq!(ended.status.code(), Some(3), "they are incomplete");
+}
