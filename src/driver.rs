@@ -191,6 +191,7 @@ pub use counters::{Counted, Counters};
 pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use interrupted::{Cause, Interrupted, Unanswered};
+pub(crate) use late_replies::FRESH;
 pub use lease_state::Loss;
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;

@@ -6,14 +6,13 @@ use std::time::Duration;
 use lockshift_wire::MonoTime;
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
+use crate::driver::FRESH;
+
 /// How often a command is sent on to another node. Where two nodes name each other it would never end.
 const MOST_REDIRECTS: u8 = 5;
 
 /// How long to wait while a slot is being moved.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// How long a connection may have been idle without being asked PING first.
-const FRESH: Duration = Duration::from_secs(1);
 
 /// Whether a connection is to be asked PING before it is used: it owes a reply, or has been idle for so long that the
 /// other side may have closed it.

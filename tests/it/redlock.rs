@@ -4,10 +4,12 @@ mod crowd;
 mod fleet;
 mod sides;
 
+use std::time::Duration;
+
 use lockshift::driver::{Answer, ErrorKind, Loss};
 use lockshift::lock::{Extended, Held, Ownership, Refusal, Released, Vote};
 
-use crate::patience::now;
+use crate::patience::{now, pause};
 pub(crate) use fleet::Fleet;
 use sides::{PATIENCE, Side, on_both_sides};
 
@@ -22,6 +24,7 @@ on_both_sides!(
     a_lock_on_too_few_servers_is_refused,
     renewal_continues_without_a_minority,
     a_renewal_restores_what_a_minority_forgot,
+    a_release_reaches_servers_that_have_closed_idle_connections,
 );
 
 fn a_killed_minority_does_not_prevent_a_lock<S: Side>() {
@@ -166,6 +169,17 @@ fn a_renewal_restores_what_a_minority_forgot<S: Side>() {
     fleet.forget(&[0, 1, 2]);
     assert!(matches!(first.extend(&guard), Ok(Answer::Known(Extended::Lost))));
     assert_eq!(fleet.holders(&[0, 1, 2, 3, 4]), [0, 0, 0, 1, 1]);
+}
+
+/// As `timeout 1` does in the configuration of a server, and a firewall in between.
+fn a_release_reaches_servers_that_have_closed_idle_connections<S: Side>() {
+    let fleet = Fleet::of(3);
+    let side = S::over(&fleet, 3);
+    let guard = side.win();
+    fleet.hang_up();
+    pause(Duration::from_millis(1100));
+    assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert_eq!(fleet.holders(&[0, 1, 2]), [0; 3]);
 }
 
 fn renewal_continues_without_a_minority<S: Side>() {

@@ -22,7 +22,8 @@ use crate::driver::late_replies::LateReplies;
 ///
 /// A round goes to all of them at the same time, and none is waited for longer than the patience: one that is down,
 /// hangs or is far away costs that much, and so do three. What it answers too late is never taken for the answer to
-/// something later.
+/// something later. A connection that has been idle for a second is asked PING first, with a patience of its own: one that
+/// broke meanwhile is replaced, so that a release reaches its master.
 #[derive(Clone, Debug)]
 pub struct Masters {
     masters: Arc<[Arc<Master>]>,
@@ -40,10 +41,15 @@ struct Master {
 
 #[derive(Debug, Default)]
 struct MasterState {
-    open: Option<MultiplexedConnection>,
-    late: LateReplies,
+    open: Option<Open>,
     /// How many connections there have been: the number of the one that is open.
     number: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    connection: MultiplexedConnection,
+    late: LateReplies,
 }
 
 impl Masters {
@@ -61,17 +67,38 @@ impl Carrier for Masters {
         self.masters.len()
     }
 
+    /// Asks no PING first: after WATCH or MULTI no other connection may take the place of this one.
     async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
-        let reply = self.round(std::slice::from_ref(command)).await.pop();
+        let reply = self.each(std::slice::from_ref(command), Idle::UsedAsItIs).await.pop();
         Unanswered::of_node_reply(reply.unwrap_or(NodeReply::NoReply(NoReply::Unreachable)))
     }
 
     async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
+        self.each(commands, Idle::AskedFirst).await
+    }
+}
+
+/// What becomes of a connection that has been idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Idle {
+    AskedFirst,
+    UsedAsItIs,
+}
+
+impl Masters {
+    /// Sends each command to its master, in tasks of their own.
+    async fn each(&self, commands: &[Command], idle: Idle) -> Vec<NodeReply> {
         let mut asking = JoinSet::new();
         for (at, command) in commands.iter().enumerate() {
             let master = Arc::clone(&self.masters[usize::from(command.node().0)]);
             let (cmd, patience) = (cmd(command), self.patience);
-            asking.spawn(async move { (at, master.ask(cmd, patience).await) });
+            asking.spawn(async move {
+                let reply = match idle {
+                    Idle::AskedFirst => master.ask_anew(&cmd, patience).await,
+                    Idle::UsedAsItIs => master.ask(&cmd, patience).await,
+                };
+                (at, reply)
+            });
         }
         let mut replies = vec![NodeReply::NoReply(NoReply::Unreachable); commands.len()];
         while let Some(asked) = asking.join_next().await {
@@ -87,10 +114,20 @@ impl Carrier for Masters {
 }
 
 impl Master {
+    /// Sends a command on a connection that answers PING, or on a new one, and receives its reply.
+    async fn ask_anew(&self, cmd: &Cmd, patience: Duration) -> NodeReply {
+        let mut patience_left = patience;
+        if self.is_idle() && self.ask(&redis::cmd("PING"), patience).await == NodeReply::NoReply(NoReply::TooSlow) {
+            // What is sent now runs after what is under way, as it must. The time to wait for it has passed.
+            patience_left = Duration::ZERO;
+        }
+        self.ask(cmd, patience_left).await
+    }
+
     /// Sends a command and waits for its reply, altogether no longer than `patience`.
-    async fn ask(&self, cmd: Cmd, patience: Duration) -> NodeReply {
+    async fn ask(&self, cmd: &Cmd, patience: Duration) -> NodeReply {
         let mut number = None;
-        let answer = host::within(patience, self.exchange(&cmd, &mut number)).await;
+        let answer = host::within(patience, self.exchange(cmd, &mut number)).await;
         let answer = reply(answer.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into())));
         let noted = |error: &RedisError| {
             log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
@@ -98,8 +135,10 @@ impl Master {
         let reply = node_reply(answer.inspect_err(noted));
         let mut state = self.state();
         // Unless a newer connection is in use by now.
-        if number == Some(state.number) {
-            state.late.note(&reply, host::mono());
+        if number == Some(state.number)
+            && let Some(open) = &mut state.open
+        {
+            open.late.note(&reply, host::mono());
             if reply == NodeReply::NoReply(NoReply::Unreachable) {
                 state.open = None;
             }
@@ -129,18 +168,22 @@ impl Master {
         let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let mut state = self.state();
         let number = state.number + 1;
-        *state = MasterState { open: Some(connection.clone()), late: LateReplies::default(), number };
+        let open = Open { connection: connection.clone(), late: LateReplies::begin(host::mono()) };
+        *state = MasterState { open: Some(open), number };
         Ok((connection, number))
     }
 
     /// The connection that is open, unless its reply is so late that none will come.
     fn open(&self) -> Option<(MultiplexedConnection, u64)> {
         let mut state = self.state();
-        if state.late.is_hopeless(host::mono()) {
+        if state.open.as_ref().is_some_and(|open| open.late.is_hopeless(host::mono())) {
             state.open = None;
-            state.late = LateReplies::default();
         }
-        state.open.clone().map(|open| (open, state.number))
+        state.open.as_ref().map(|open| (open.connection.clone(), state.number))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.state().open.as_ref().is_some_and(|open| open.late.is_to_be_asked(host::mono()))
     }
 
     fn state(&self) -> MutexGuard<'_, MasterState> {

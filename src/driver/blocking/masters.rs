@@ -1,6 +1,8 @@
 //! Several servers that know nothing of each other, asked at the same time.
 
-use std::thread;
+use std::io;
+use std::panic::resume_unwind;
+use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::Duration;
 
 use lockshift_wire::{Command, MonoTime, NoReply, NodeReply, Reply};
@@ -16,9 +18,10 @@ use crate::driver::late_replies::LateReplies;
 /// Several independent masters, for a lock that needs most of them: one connection each, made when it is first needed
 /// and made anew after it broke.
 ///
-/// A round goes to all of them before any reply is awaited, and none is waited for longer than the patience: one that
-/// is down, hangs or is far away costs that much, and so do three. What it answers too late is never taken for the
-/// answer to something later.
+/// A round goes to all of them at the same time, and none is waited for longer than the patience: one that is down, hangs
+/// or is far away costs that much, and so do three. What it answers too late is never taken for the answer to something
+/// later. A connection that has been idle for a second is asked PING first, with a patience of its own: one that broke
+/// meanwhile is replaced, so that a release reaches its master.
 ///
 /// ```no_run
 /// use std::num::NonZeroU8;
@@ -76,21 +79,33 @@ impl Carrier for Masters {
         self.masters.len()
     }
 
+    /// Asks no PING first: after WATCH or MULTI no other connection may take the place of this one.
     fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
-        let reply = self.round(std::slice::from_ref(command)).pop();
-        Unanswered::of_node_reply(reply.unwrap_or(NodeReply::NoReply(NoReply::Unreachable)))
+        let (master, patience) = (&mut self.masters[place(command)], self.patience);
+        master.write_off(host::mono());
+        Unanswered::of_node_reply(master.ask(command, patience))
     }
 
     fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
-        let began = host::mono();
-        self.masters.iter_mut().for_each(|master| master.write_off(began));
-        let (open, closed): (Vec<&Command>, Vec<&Command>) =
-            commands.iter().partition(|command| self.masters[place(command)].open.is_some());
-        open.into_iter().for_each(|command| self.masters[place(command)].send(command));
-        self.connect_and_send(&closed);
-
-        let until = began.saturating_add(self.patience);
-        commands.iter().map(|command| self.masters[place(command)].receive(until)).collect()
+        let (now, patience) = (host::mono(), self.patience);
+        self.masters.iter_mut().for_each(|master| master.write_off(now));
+        let mut masters: Vec<_> = self.masters.iter_mut().map(Some).collect();
+        thread::scope(|scope| {
+            let sent: Vec<Sent<'_, '_>> = commands
+                .iter()
+                .map(|command| {
+                    let master = masters[place(command)].take().expect("a round asks each server once");
+                    if master.is_in_use(now) {
+                        master.send(command);
+                        return Sent::Directly(master);
+                    }
+                    Sent::ByThread(Builder::new().spawn_scoped(scope, move || master.ask_anew(command, patience)))
+                })
+                .collect();
+            let until = host::mono().saturating_add(patience);
+            let left = || until.saturating_since(host::mono());
+            sent.into_iter().map(|sent| sent.reply(left())).collect()
+        })
     }
 
     fn keeps_its_connection(&self) -> bool {
@@ -98,22 +113,23 @@ impl Carrier for Masters {
     }
 }
 
-impl Masters {
-    /// Connects to the masters that these commands are for, to all at the same time, and sends to each as soon as it is
-    /// connected: one that cannot be reached takes none of the time that the others have to answer.
-    fn connect_and_send(&mut self, commands: &[&Command]) {
-        let patience = self.patience;
-        thread::scope(|scope| {
-            for (at, master) in self.masters.iter_mut().enumerate() {
-                let Some(command) = commands.iter().copied().find(|command| place(command) == at) else { continue };
-                let connect_and_send = move || {
-                    master.connect(patience);
-                    master.send(command);
-                };
-                // A master whose thread cannot be started is unreachable in this round.
-                let _ = thread::Builder::new().spawn_scoped(scope, connect_and_send);
-            }
-        });
+/// A command of a round, under way.
+enum Sent<'scope, 'masters> {
+    /// It was sent on a connection that is in use.
+    Directly(&'masters mut Master),
+    /// A thread connects, or asks whether the connection is still open, and then sends it: one that cannot be reached takes
+    /// none of the time that the others have to answer.
+    ByThread(io::Result<ScopedJoinHandle<'scope, NodeReply>>),
+}
+
+impl Sent<'_, '_> {
+    fn reply(self, patience: Duration) -> NodeReply {
+        match self {
+            Self::Directly(master) => master.receive(patience),
+            Self::ByThread(Ok(thread)) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // A master whose thread cannot be started is unreachable in this round.
+            Self::ByThread(Err(_)) => NodeReply::NoReply(NoReply::Unreachable),
+        }
     }
 }
 
@@ -123,6 +139,34 @@ fn place(command: &Command) -> usize {
 }
 
 impl Master {
+    /// Whether its connection is open on both sides, as far as a client can find out without sending anything.
+    fn is_in_use(&self, now: MonoTime) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.late.is_to_be_asked(now))
+    }
+
+    /// Sends a command on a connection that answers PING, or on a new one, and receives its reply.
+    fn ask_anew(&mut self, command: &Command, patience: Duration) -> NodeReply {
+        if self.open.is_some() {
+            self.send(&Command::new("PING"));
+            if self.receive(patience) == NodeReply::NoReply(NoReply::TooSlow) {
+                // What is sent now runs after what is under way, as it must. The time to wait for it has passed.
+                self.send(command);
+                return self.receive(Duration::ZERO);
+            }
+        }
+        self.ask(command, patience)
+    }
+
+    /// Sends a command, connecting if there is no connection, and receives its reply.
+    fn ask(&mut self, command: &Command, patience: Duration) -> NodeReply {
+        let until = host::mono().saturating_add(patience);
+        if self.open.is_none() {
+            self.connect(patience);
+        }
+        self.send(command);
+        self.receive(until.saturating_since(host::mono()))
+    }
+
     /// Closes a connection whose reply is so late that none will come.
     fn write_off(&mut self, now: MonoTime) {
         if self.open.as_ref().is_some_and(|open| open.late.is_hopeless(now)) {
@@ -137,7 +181,7 @@ impl Master {
             Ok(connection)
         };
         match connected() {
-            Ok(connection) => self.open = Some(OpenMaster { connection, late: LateReplies::default() }),
+            Ok(connection) => self.open = Some(OpenMaster { connection, late: LateReplies::begin(host::mono()) }),
             Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
     }
@@ -152,11 +196,11 @@ impl Master {
     }
 
     /// Receives the reply to the command that was sent, if there is a connection.
-    fn receive(&mut self, until: MonoTime) -> NodeReply {
+    fn receive(&mut self, patience: Duration) -> NodeReply {
         let Some(open) = &mut self.open else { return NodeReply::NoReply(NoReply::Unreachable) };
-        let left = until.saturating_since(host::mono()).max(SHORTEST);
         // The `redis` crate knows how many replies came too late, and passes over them.
-        let answer = open.connection.set_read_timeout(Some(left)).and_then(|()| open.connection.recv_response());
+        let timeout = Some(patience.max(SHORTEST));
+        let answer = open.connection.set_read_timeout(timeout).and_then(|()| open.connection.recv_response());
         let noted = |error: &RedisError| {
             log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr());
         };

@@ -39,6 +39,20 @@ impl Fleet {
         places.iter().for_each(|place| cmd("FLUSHALL").exec(&mut self.servers[*place].connect()).unwrap());
     }
 
+    /// Closes all connections of clients.
+    pub(super) fn hang_up(&self) {
+        for server in &self.servers {
+            cmd("CLIENT")
+                .arg("KILL")
+                .arg("TYPE")
+                .arg("normal")
+                .arg("SKIPME")
+                .arg("yes")
+                .exec(&mut server.connect())
+                .unwrap();
+        }
+    }
+
     /// Whether each of these servers has the key: 1 or 0.
     pub(crate) fn holders<const N: usize>(&self, places: &[usize; N]) -> [u8; N] {
         places.map(|place| cmd("EXISTS").arg(KEY).query(&mut self.servers[place].connect()).expect("it is up"))
