@@ -63,6 +63,9 @@ struct Plan {
     struck: Option<Instant>,
     messages: Vec<Vec<u8>>,
     held_back: bool,
+    accepted: usize,
+    /// So many connections, the first ones, carry nothing any more.
+    silenced: usize,
     closed: bool,
 }
 
@@ -79,7 +82,12 @@ impl Proxy {
                     return;
                 }
                 let (Ok(client), Ok(server)) = (client, TcpStream::connect(server)) else { continue };
-                join(&client, &server, &accepted);
+                let number = {
+                    let mut plan = lock(&accepted);
+                    plan.accepted += 1;
+                    plan.accepted
+                };
+                join(number, &client, &server, &accepted);
             }
         });
         Self { address, plan }
@@ -137,6 +145,13 @@ impl Proxy {
         lock(&self.plan).held_back = false;
     }
 
+    /// Throws away everything that comes on the present connections from now on, both ways, and closes nothing: what a path
+    /// does that was cut while another one leads around the cut.
+    pub(crate) fn silence(&self) {
+        let mut plan = lock(&self.plan);
+        plan.silenced = plan.accepted;
+    }
+
     /// Strikes no more; whether what was planned is still to come.
     pub(crate) fn spare(&self) -> bool {
         lock(&self.plan).strike.take().is_some()
@@ -169,7 +184,7 @@ impl Plan {
 }
 
 /// Carries messages there and replies back until either side ends or a cut is due.
-fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
+fn join(number: usize, client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     let clone = |stream: &TcpStream| stream.try_clone().expect("a socket has another handle");
     for stream in [client, server] {
         stream.set_nodelay(true).expect("a socket may be quick");
@@ -178,7 +193,7 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     let there = (clone(client), clone(server), Arc::clone(plan), Arc::clone(&at_reply));
     thread::spawn(move || {
         let (mut client, mut server, plan, at_reply) = there;
-        carry(&mut client, &mut server, &plan, |message| {
+        carry(number, &mut client, &mut server, &plan, |message| {
             // Out of the plan's lock first: what is done at a message may take its time.
             let strike = lock(&plan).next(message);
             let (message, reply) = strike.map_or((Passage::All, Passage::All), passages);
@@ -188,7 +203,7 @@ fn join(client: &TcpStream, server: &TcpStream, plan: &Arc<Mutex<Plan>>) {
     });
     let mut back = (clone(client), clone(server), Arc::clone(plan));
     thread::spawn(move || {
-        carry(&mut back.1, &mut back.0, &back.2, |_| std::mem::replace(&mut *lock(&at_reply), Passage::All));
+        carry(number, &mut back.1, &mut back.0, &back.2, |_| std::mem::replace(&mut *lock(&at_reply), Passage::All));
     });
 }
 
@@ -226,7 +241,13 @@ fn passages(strike: MessageFault) -> (Passage, Passage) {
     }
 }
 
-fn carry(from: &mut TcpStream, to: &mut TcpStream, plan: &Mutex<Plan>, passage: impl Fn(&[u8]) -> Passage) {
+fn carry(
+    number: usize,
+    from: &mut TcpStream,
+    to: &mut TcpStream,
+    plan: &Mutex<Plan>,
+    passage: impl Fn(&[u8]) -> Passage,
+) {
     let mut buffer = [0; 1 << 16];
     let mut hangs = false;
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -234,7 +255,7 @@ fn carry(from: &mut TcpStream, to: &mut TcpStream, plan: &Mutex<Plan>, passage: 
         while lock(plan).held_back {
             pause(Duration::from_millis(2));
         }
-        if hangs {
+        if hangs || number <= lock(plan).silenced {
             continue;
         }
         let passes = match passage(message) {

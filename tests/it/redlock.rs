@@ -10,8 +10,12 @@ use lockshift::driver::{Answer, ErrorKind, Loss};
 use lockshift::lock::{Extended, Held, Ownership, Refusal, Released, Vote};
 
 use crate::patience::{now, pause};
+use crate::proxy::{MessageFault, Proxy};
 pub(crate) use fleet::Fleet;
 use sides::{PATIENCE, Side, on_both_sides};
+
+/// For what does not answer: far more than a running server needs, even on a busy machine.
+const SHORT_PATIENCE: Duration = Duration::from_millis(500);
 
 on_both_sides!(
     a_killed_minority_does_not_prevent_a_lock,
@@ -25,6 +29,8 @@ on_both_sides!(
     renewal_continues_without_a_minority,
     a_renewal_restores_what_a_minority_forgot,
     a_release_reaches_servers_that_have_closed_idle_connections,
+    a_holder_extends_by_new_connections_when_the_paths_of_its_own_are_cut,
+    an_attempt_on_a_slow_path_is_taken_back_on_it,
 );
 
 fn a_killed_minority_does_not_prevent_a_lock<S: Side>() {
@@ -174,12 +180,42 @@ fn a_renewal_restores_what_a_minority_forgot<S: Side>() {
 /// As `timeout 1` does in the configuration of a server, and a firewall in between.
 fn a_release_reaches_servers_that_have_closed_idle_connections<S: Side>() {
     let fleet = Fleet::of(3);
-    let side = S::over(&fleet, 3);
+    let side = S::to(fleet.clients(), SHORT_PATIENCE);
     let guard = side.win();
     fleet.hang_up();
     pause(Duration::from_millis(1100));
     assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Freed))));
     assert_eq!(fleet.holders(&[0, 1, 2]), [0; 3]);
+}
+
+/// Neither side notices that the paths are cut, and new connections take others.
+fn a_holder_extends_by_new_connections_when_the_paths_of_its_own_are_cut<S: Side>() {
+    let fleet = Fleet::of(3);
+    let proxies = fleet.proxies();
+    let side = S::to(proxies.iter().map(Proxy::client).collect(), SHORT_PATIENCE);
+    let guard = side.win();
+    proxies[..2].iter().for_each(Proxy::silence);
+    pause(Duration::from_millis(1100));
+    assert_eq!(side.extend(&guard).unwrap_err().kind(), ErrorKind::TooFewServers);
+    pause(Duration::from_millis(1100));
+    assert!(matches!(side.extend(&guard), Ok(Answer::Known(Extended::Until(_)))));
+    assert!(matches!(side.release(guard), Ok(Answer::Known(Released::Freed))));
+    assert_eq!(fleet.holders(&[0, 1, 2]), [0; 3]);
+}
+
+/// On a new connection the release would overtake it.
+fn an_attempt_on_a_slow_path_is_taken_back_on_it<S: Side>() {
+    let fleet = Fleet::of(3);
+    let proxies = fleet.proxies();
+    let side = S::to(proxies.iter().map(Proxy::client).collect(), SHORT_PATIENCE);
+    assert!(matches!(side.release(side.win()), Ok(Answer::Known(Released::Freed))));
+    for proxy in &proxies[..2] {
+        proxy.strike(0, MessageFault::Late(3 * SHORT_PATIENCE));
+    }
+    let before = fleet.scripts_run(0);
+    assert_eq!(side.try_acquire().unwrap_err().kind(), ErrorKind::TooFewServers);
+    [0, 1].into_iter().for_each(|slow| fleet.until_scripts_run(slow, before + 1));
+    assert_eq!(fleet.holders(&[0, 1, 2]), [0; 3], "the release ran after the attempt");
 }
 
 fn renewal_continues_without_a_minority<S: Side>() {

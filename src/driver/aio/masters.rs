@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lockshift_wire::{Command, NoReply, NodeReply, Reply};
+use lockshift_wire::{Command, MonoTime, NoReply, NodeReply, Reply};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, RedisError, RedisResult};
 use tokio::task::JoinSet;
@@ -22,8 +22,9 @@ use crate::driver::late_replies::LateReplies;
 ///
 /// A round goes to all of them at the same time, and none is waited for longer than the patience: one that is down,
 /// hangs or is far away costs that much, and so do three. What it answers too late is never taken for the answer to
-/// something later. A connection that has been idle for a second is asked PING first, with a patience of its own: one that
-/// broke meanwhile is replaced, so that a release reaches its master.
+/// something later. A connection that has been idle for a second, or for the patience if that is longer, is asked PING first,
+/// with a patience of its own: one that broke meanwhile is replaced, so that a release reaches its master; and so is one that
+/// was silent before and still is, if the master answers on a new one.
 #[derive(Clone, Debug)]
 pub struct Masters {
     masters: Arc<[Arc<Master>]>,
@@ -50,6 +51,20 @@ struct MasterState {
 struct Open {
     connection: MultiplexedConnection,
     late: LateReplies,
+}
+
+impl MasterState {
+    /// Notes a new connection; its number.
+    fn opened(&mut self, connection: MultiplexedConnection) -> u64 {
+        self.open = Some(Open { connection, late: LateReplies::begin(host::mono()) });
+        self.number += 1;
+        self.number
+    }
+
+    /// Which connection is open, and when it was used.
+    fn use_of_open(&self) -> (u64, Option<LateReplies>) {
+        (self.number, self.open.as_ref().map(|open| open.late))
+    }
 }
 
 impl Masters {
@@ -109,6 +124,8 @@ impl Masters {
                 Err(_) => {}
             }
         }
+        let ended = host::mono();
+        commands.iter().for_each(|command| self.masters[usize::from(command.node().0)].note_use(ended));
         replies
     }
 }
@@ -117,9 +134,12 @@ impl Master {
     /// Sends a command on a connection that answers PING, or on a new one, and receives its reply.
     async fn ask_anew(&self, cmd: &Cmd, patience: Duration) -> NodeReply {
         let mut patience_left = patience;
-        if self.is_idle() && self.ask(&redis::cmd("PING"), patience).await == NodeReply::NoReply(NoReply::TooSlow) {
-            // What is sent now runs after what is under way, as it must. The time to wait for it has passed.
-            patience_left = Duration::ZERO;
+        if let Some(late) = self.idle(patience) {
+            let is_silent = self.ask(&redis::cmd("PING"), patience).await == NodeReply::NoReply(NoReply::TooSlow);
+            if is_silent && !(late.owes_reply() && self.replace(patience).await) {
+                // What is sent now runs after what is under way, as it must. The time to wait for it has passed.
+                patience_left = Duration::ZERO;
+            }
         }
         self.ask(cmd, patience_left).await
     }
@@ -163,27 +183,57 @@ impl Master {
         if let Some(open) = self.open() {
             return Ok(open);
         }
-        // How long this may take is up to the caller.
-        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let connection = self.connect().await?;
         let mut state = self.state();
-        let number = state.number + 1;
-        let open = Open { connection: connection.clone(), late: LateReplies::begin(host::mono()) };
-        *state = MasterState { open: Some(open), number };
+        let number = state.opened(connection.clone());
         Ok((connection, number))
     }
 
-    /// The connection that is open, unless its reply is so late that none will come.
-    fn open(&self) -> Option<(MultiplexedConnection, u64)> {
-        let mut state = self.state();
-        if state.open.as_ref().is_some_and(|open| open.late.is_hopeless(host::mono())) {
-            state.open = None;
-        }
-        state.open.as_ref().map(|open| (open.connection.clone(), state.number))
+    /// A new connection. How long this may take is up to the caller.
+    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        self.client.get_multiplexed_async_connection_with_config(&config).await
     }
 
-    fn is_idle(&self) -> bool {
-        self.state().open.as_ref().is_some_and(|open| open.late.is_to_be_asked(host::mono()))
+    /// Replaces the connection if the master answers on a new one. Then its path is cut, and the master, which runs, has read all
+    /// that has arrived by it. One that another task uses meanwhile is kept.
+    async fn replace(&self, patience: Duration) -> bool {
+        let before = self.state().use_of_open();
+        let answering = async {
+            let mut anew = self.connect().await?;
+            anew.send_packed_command(&redis::cmd("PING")).await?;
+            RedisResult::Ok(anew)
+        };
+        let Some(Ok(anew)) = host::within(patience, answering).await else { return false };
+        let mut state = self.state();
+        let is_unused = state.use_of_open() == before;
+        if is_unused {
+            state.opened(anew);
+        }
+        is_unused
+    }
+
+    /// The connection that is open, unless its reply is so late that none will come. It is about to be used.
+    fn open(&self) -> Option<(MultiplexedConnection, u64)> {
+        let (mut state, now) = (self.state(), host::mono());
+        if state.open.as_ref().is_some_and(|open| open.late.is_hopeless(now)) {
+            state.open = None;
+        }
+        let number = state.number;
+        state.open.as_mut().map(|open| {
+            open.late.note_use(now);
+            (open.connection.clone(), number)
+        })
+    }
+
+    /// What is known of the connection that is open, if it has been idle.
+    fn idle(&self, patience: Duration) -> Option<LateReplies> {
+        let late = self.state().open.as_ref()?.late;
+        late.is_to_be_asked(patience, host::mono()).then_some(late)
+    }
+
+    fn note_use(&self, now: MonoTime) {
+        self.state().open.iter_mut().for_each(|open| open.late.note_use(now));
     }
 
     fn state(&self) -> MutexGuard<'_, MasterState> {

@@ -20,8 +20,9 @@ use crate::driver::late_replies::LateReplies;
 ///
 /// A round goes to all of them at the same time, and none is waited for longer than the patience: one that is down, hangs
 /// or is far away costs that much, and so do three. What it answers too late is never taken for the answer to something
-/// later. A connection that has been idle for a second is asked PING first, with a patience of its own: one that broke
-/// meanwhile is replaced, so that a release reaches its master.
+/// later. A connection that has been idle for a second, or for the patience if that is longer, is asked PING first, with a
+/// patience of its own: one that broke meanwhile is replaced, so that a release reaches its master; and so is one that was
+/// silent before and still is, if the master answers on a new one.
 ///
 /// ```no_run
 /// use std::num::NonZeroU8;
@@ -90,12 +91,12 @@ impl Carrier for Masters {
         let (now, patience) = (host::mono(), self.patience);
         self.masters.iter_mut().for_each(|master| master.write_off(now));
         let mut masters: Vec<_> = self.masters.iter_mut().map(Some).collect();
-        thread::scope(|scope| {
+        let replies = thread::scope(|scope| {
             let sent: Vec<Sent<'_, '_>> = commands
                 .iter()
                 .map(|command| {
                     let master = masters[place(command)].take().expect("a round asks each server once");
-                    if master.is_in_use(now) {
+                    if master.is_in_use(patience, now) {
                         master.send(command);
                         return Sent::Directly(master);
                     }
@@ -105,7 +106,10 @@ impl Carrier for Masters {
             let until = host::mono().saturating_add(patience);
             let left = || until.saturating_since(host::mono());
             sent.into_iter().map(|sent| sent.reply(left())).collect()
-        })
+        });
+        let ended = host::mono();
+        commands.iter().for_each(|command| self.masters[place(command)].note_use(ended));
+        replies
     }
 
     fn keeps_its_connection(&self) -> bool {
@@ -140,15 +144,20 @@ fn place(command: &Command) -> usize {
 
 impl Master {
     /// Whether its connection is open on both sides, as far as a client can find out without sending anything.
-    fn is_in_use(&self, now: MonoTime) -> bool {
-        self.open.as_ref().is_some_and(|open| !open.late.is_to_be_asked(now))
+    fn is_in_use(&self, patience: Duration, now: MonoTime) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.late.is_to_be_asked(patience, now))
+    }
+
+    fn note_use(&mut self, now: MonoTime) {
+        self.open.iter_mut().for_each(|open| open.late.note_use(now));
     }
 
     /// Sends a command on a connection that answers PING, or on a new one, and receives its reply.
     fn ask_anew(&mut self, command: &Command, patience: Duration) -> NodeReply {
-        if self.open.is_some() {
-            self.send(&Command::new("PING"));
-            if self.receive(patience) == NodeReply::NoReply(NoReply::TooSlow) {
+        if let Some(open) = &self.open {
+            let owed_reply = open.late.owes_reply();
+            let is_silent = self.ask(&Command::new("PING"), patience) == NodeReply::NoReply(NoReply::TooSlow);
+            if is_silent && !(owed_reply && self.replace(patience)) {
                 // What is sent now runs after what is under way, as it must. The time to wait for it has passed.
                 self.send(command);
                 return self.receive(Duration::ZERO);
@@ -165,6 +174,17 @@ impl Master {
         }
         self.send(command);
         self.receive(until.saturating_since(host::mono()))
+    }
+
+    /// Replaces the connection if the master answers on a new one. Then its path is cut, and the master, which runs, has read all
+    /// that has arrived by it.
+    fn replace(&mut self, patience: Duration) -> bool {
+        let mut anew = Self { client: self.client.clone(), open: None };
+        let answers = matches!(anew.ask(&Command::new("PING"), patience), NodeReply::Reply(_));
+        if answers {
+            self.open = anew.open;
+        }
+        answers
     }
 
     /// Closes a connection whose reply is so late that none will come.

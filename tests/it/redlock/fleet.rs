@@ -3,6 +3,7 @@
 use redis::{Client, InfoDict, cmd};
 
 use crate::patience::until;
+use crate::proxy::Proxy;
 use crate::server::Server;
 
 /// The key of the lock.
@@ -27,6 +28,11 @@ impl Fleet {
     /// The URL of each.
     pub(crate) fn urls(&self) -> Vec<String> {
         self.servers.iter().map(Server::url).collect()
+    }
+
+    /// A proxy before each.
+    pub(super) fn proxies(&self) -> Vec<Proxy> {
+        self.servers.iter().map(Proxy::before).collect()
     }
 
     /// Kills these servers.

@@ -8,6 +8,7 @@ use lockshift::driver::{Answer, Attempt, Error, Loss, Renewal, blocking};
 use lockshift::lock::{Extended, Held, Lease, Ownership, Released};
 use lockshift::modern::Redlock;
 use lockshift::wire::{Key, MonoTime};
+use redis::Client;
 
 use super::fleet::{Fleet, KEY};
 
@@ -18,7 +19,18 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) trait Side: Sized {
     type Guard: Debug;
 
-    fn over(fleet: &Fleet, servers: u8) -> Self;
+    /// On the servers that these clients lead to.
+    fn to(clients: Vec<Client>, patience: Duration) -> Self {
+        let servers = clients.len().try_into().expect("few servers");
+        Self::on(clients, patience, servers)
+    }
+
+    /// On this number of servers, of which the fleet may have fewer.
+    fn over(fleet: &Fleet, servers: u8) -> Self {
+        Self::on(fleet.clients(), PATIENCE, servers)
+    }
+
+    fn on(clients: Vec<Client>, patience: Duration, servers: u8) -> Self;
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error>;
     fn ownership(&self, guard: &Self::Guard) -> Result<Ownership, Error>;
     fn extend(&self, guard: &Self::Guard) -> Result<Answer<Extended>, Error>;
@@ -60,8 +72,8 @@ pub(super) struct Threads(blocking::Lock<blocking::Masters>);
 impl Side for Threads {
     type Guard = blocking::Guard<blocking::Masters>;
 
-    fn over(fleet: &Fleet, servers: u8) -> Self {
-        Self(blocking::Lock::new(blocking::Masters::new(fleet.clients(), PATIENCE), redlock(servers)))
+    fn on(clients: Vec<Client>, patience: Duration, servers: u8) -> Self {
+        Self(blocking::Lock::new(blocking::Masters::new(clients, patience), redlock(servers)))
     }
 
     fn try_acquire(&self) -> Result<Attempt<Self::Guard>, Error> {
@@ -112,8 +124,8 @@ mod tasks {
     impl Side for Tasks {
         type Guard = aio::Guard<aio::Masters>;
 
-        fn over(fleet: &Fleet, servers: u8) -> Self {
-            let masters = aio::Masters::new(fleet.clients(), PATIENCE);
+        fn on(clients: Vec<Client>, patience: Duration, servers: u8) -> Self {
+            let masters = aio::Masters::new(clients, patience);
             Self { lock: aio::Lock::new(masters, redlock(servers)), runtime: Runtime::new().unwrap() }
         }
 
