@@ -414,11 +414,7 @@ impl ConnectionLike for Connection {
     }
 
     fn get_db(&self) -> i64 {
-        match &*self.0.server.place {
-            Place::Single(node) => node.info().redis_settings().db(),
-            Place::Sentinel { template, .. } => template.info().redis_settings().db(),
-            Place::Cluster(_) => 0,
-        }
+        self.0.server.database()
     }
 }
 

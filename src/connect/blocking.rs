@@ -300,7 +300,7 @@ impl ConnectionLike for Connection {
     }
 
     fn get_db(&self) -> i64 {
-        self.nodes.values().next().map_or(0, |open| open.connection.get_db())
+        self.server.database()
     }
 
     /// A cluster's does not, and by that a driver knows it: its commands go to several nodes.

@@ -10,6 +10,8 @@ use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
 use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult};
 
+use crate::driver::blocking::connect_within;
+
 /// How long a server may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timeouts {
@@ -129,7 +131,7 @@ impl Node {
 
     /// A new connection.
     pub(super) fn open(&self, timeouts: Timeouts) -> RedisResult<Connection> {
-        let connection = self.client()?.get_connection_with_timeout(timeouts.connect)?;
+        let connection = connect_within(&self.client()?, timeouts.connect)?;
         connection.set_read_timeout(Some(timeouts.response))?;
         connection.set_write_timeout(Some(timeouts.response))?;
         Ok(connection)

@@ -166,6 +166,14 @@ impl Server {
         self.named().iter().any(|node| node.info().redis_settings().db() != 0)
     }
 
+    /// The database that connections to it select.
+    pub(super) fn database(&self) -> i64 {
+        match &*self.place {
+            Place::Single(node) | Place::Sentinel { template: node, .. } => node.info().redis_settings().db(),
+            Place::Cluster(_) => 0,
+        }
+    }
+
     /// Whether connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.named().iter().any(Node::is_encrypted)

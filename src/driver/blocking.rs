@@ -10,6 +10,7 @@
 mod acquisition;
 mod carrier;
 mod guard;
+mod handshake;
 mod home_process;
 mod listener_task;
 mod lock;
@@ -24,6 +25,7 @@ mod shared_connection;
 
 pub use carrier::{Carrier, run};
 pub use guard::Guard;
+pub(crate) use handshake::connect_within;
 pub use lock::Lock;
 pub use loss_watch::LossWatch;
 pub use masters::Masters;

@@ -1,5 +1,6 @@
 //! Connections that last: none sends a command twice, and each opens anew after it broke.
 
+mod handshakes;
 mod redirects;
 mod resending;
 mod resets;

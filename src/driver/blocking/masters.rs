@@ -6,9 +6,10 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::Duration;
 
 use lockshift_wire::{Command, MonoTime, NoReply, NodeReply, Reply};
-use redis::{Client, Connection, RedisError, RedisResult};
+use redis::{Client, Connection, RedisError};
 
 use super::carrier::Carrier;
+use super::handshake::connect_within;
 use crate::driver::connection::reply;
 use crate::driver::events::CONNECT;
 use crate::driver::host;
@@ -195,12 +196,7 @@ impl Master {
     }
 
     fn connect(&mut self, patience: Duration) {
-        let connected = || -> RedisResult<Connection> {
-            let connection = self.client.get_connection_with_timeout(patience)?;
-            connection.set_write_timeout(Some(patience))?;
-            Ok(connection)
-        };
-        match connected() {
+        match connect_within(&self.client, patience) {
             Ok(connection) => self.open = Some(OpenMaster { connection, late: LateReplies::begin(host::mono()) }),
             Err(error) => log::debug!(target: CONNECT, "{}: {error}", self.client.get_connection_info().addr()),
         }
