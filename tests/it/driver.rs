@@ -9,6 +9,7 @@ mod counting;
 mod dropping;
 mod error_kinds;
 mod gate;
+mod hanging;
 mod holding;
 mod lockers;
 pub(crate) mod logbook;

@@ -1,6 +1,7 @@
 //! A lock that is held, until it is released.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +82,8 @@ impl<C: Carrier + 'static> Guard<C> {
         at_once(self.held.extend())
     }
 
-    /// Releases the lock: stops renewing, waits for an extension under way, then releases.
+    /// Releases the lock: stops renewing, waits for an extension under way, then releases. If that extension goes on for
+    /// longer than five seconds after the lease has ended, nothing is sent.
     ///
     /// A lost lock is released only if the protocol compares, in one step, what this very acquisition wrote: see
     /// [`LateRelease`](crate::lock::LateRelease). Otherwise nothing is sent, and the outcome is [`Released::Lost`].
@@ -95,18 +97,23 @@ impl<C: Carrier + 'static> Guard<C> {
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
     pub fn abandon(mut self) {
         self.is_released = true;
-        if let Some(renewing) = self.renewing.take() {
-            renewing.stop();
-        }
+        self.stop_renewing();
         self.held.abandon();
     }
 
     fn release_held(&mut self) -> Result<Answer<Released>, Error> {
         self.is_released = true;
-        if let Some(renewing) = self.renewing.take() {
-            renewing.stop();
+        if !self.stop_renewing() {
+            // The connection is in use, and nothing is left to be released but what the late extension may have prolonged.
+            self.held.abandon();
+            return Err(Error::connection(self.key(), io::Error::from(io::ErrorKind::TimedOut).into()));
         }
         at_once(self.held.release())
+    }
+
+    /// Whether no extension is under way any more.
+    fn stop_renewing(&mut self) -> bool {
+        self.renewing.take().is_none_or(|renewing| renewing.stop(&self.held.lease))
     }
 }
 
@@ -117,9 +124,7 @@ impl<C: Carrier + Send + 'static> Guard<C> {
     /// # Errors
     /// A thread cannot be started.
     pub fn renew(&mut self, renewal: Renewal) -> Result<(), Error> {
-        if let Some(renewing) = self.renewing.take() {
-            renewing.stop();
-        }
+        self.stop_renewing();
         let renewing = Renewing::start(Arc::clone(&self.held), renewal);
         self.renewing = Some(renewing.map_err(|error| Error::no_thread(self.key(), error))?);
         Ok(())

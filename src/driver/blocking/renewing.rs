@@ -12,12 +12,19 @@ use crate::driver::host;
 use crate::driver::lease_state::LeaseState;
 use crate::driver::link::at_once;
 use crate::driver::renewal::Renewal;
+use crate::driver::watched_lease::WatchedLease;
 
 /// A thread that renews one lock. It sleeps between two extensions and wakes when it is stopped.
 pub(super) struct Renewing {
     stop: Sender<()>,
+    /// Disconnected when the thread ends.
+    ended: Receiver<()>,
     thread: JoinHandle<()>,
 }
+
+/// How long an extension may be under way after the lease has ended: a server that hangs is waited for that long by a connection
+/// with timeouts. Only a peer that answers byte by byte, or a connection without timeouts, takes longer.
+const LONGEST_OVERTIME: Duration = Duration::from_secs(5);
 
 impl Renewing {
     pub(super) fn start<C>(held: Arc<Held<C>>, renewal: Renewal) -> io::Result<Self>
@@ -25,15 +32,30 @@ impl Renewing {
         C: Carrier + Send + 'static,
     {
         let (stop, stopped) = channel();
-        let thread = Builder::new().name("lockshift-renewal".into()).spawn(move || renew(&held, &renewal, &stopped))?;
-        Ok(Self { stop, thread })
+        let (ending, ended) = channel();
+        let thread = Builder::new().name("lockshift-renewal".into()).spawn(move || {
+            let _ending: Sender<()> = ending;
+            renew(&held, &renewal, &stopped);
+        })?;
+        Ok(Self { stop, ended, thread })
     }
 
-    /// Stops, and waits for an extension under way: when this returns no further one is sent.
-    pub(super) fn stop(self) {
+    /// Stops, and waits for an extension under way: when this returns `true` no further one is sent. It returns `false` if the
+    /// lease has ended and the extension has not.
+    pub(super) fn stop(self, lease: &WatchedLease) -> bool {
         drop(self.stop);
+        loop {
+            let remaining = lease.read(LeaseState::remaining);
+            let patience = if remaining.is_zero() { LONGEST_OVERTIME } else { host::nap(remaining) };
+            match self.ended.recv_timeout(patience) {
+                Err(RecvTimeoutError::Timeout) if remaining.is_zero() => return false,
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
         // It can only have panicked, over a protocol that breaks its contract; the panic has been printed.
         let _ = self.thread.join();
+        true
     }
 }
 

@@ -1,10 +1,12 @@
 //! Renewing in the background, and learning when that fails.
 
-use lockshift::driver::{Answer, Loss, Renewal};
+use lockshift::driver::blocking::Lock;
+use lockshift::driver::{Answer, Attempt, ErrorKind, Loss, Renewal};
 use lockshift::lock::{Ownership, Released};
 use lockshift::wire::script_file;
 use redis::cmd;
 
+use super::hanging::Hanging;
 use super::lockers::SetnxExpire;
 use super::losing_replies::{Break, Plan};
 use super::world::{AN_HOUR, World, in_both_worlds, ms, token};
@@ -205,4 +207,17 @@ fn a_second_renewal_takes_the_place_of_the_first<W: World>() {
     let mut monitor = Monitor::on(&server);
     pause(ms(20));
     assert_eq!(monitor.take(), []);
+}
+
+/// The peer sends its reply byte by byte, without end: no timeout of a socket ends that.
+#[test]
+fn a_release_does_not_wait_for_an_extension_that_outlasts_the_lease() {
+    let server = Server::start();
+    let (connection, hang) = Hanging::over(server.connect());
+    let lock = Lock::new(connection, token(ms(600)));
+    let Ok(Attempt::Won(mut guard)) = lock.try_acquire() else { panic!("the lock is free") };
+    hang.begin();
+    guard.renew(Renewal::every(ms(1))).unwrap();
+    until("an extension is under way", || hang.has_struck().then_some(()));
+    assert_eq!(guard.release().unwrap_err().kind(), ErrorKind::TimedOut);
 }
