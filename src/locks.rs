@@ -39,8 +39,9 @@
 //!
 //! Timeouts are those of one reply and of one connection, and a call may wait for several of them: for the reply, for that to a
 //! PING after it, for a new connection, and until an attempt is taken back whose reply was lost. So while a server hung, an
-//! attempt took 6 s with threads and 4 s with tasks, and a release, also that of a dropped guard, 6 s and 2 s. A limit of the
-//! wait does not cut off an attempt that is under way: `acquire_within` of 100 ms took 4 s and 2 s then.
+//! attempt took 4 s, and a release, also that of a dropped guard, 3 s, with threads and with tasks. A limit of the wait does not
+//! cut off an attempt that is under way: `acquire_within` of 100 ms took 4 s then, too. With threads a timeout bounds each
+//! reading of a socket: a peer that sends its reply byte by byte is waited for longer.
 //!
 //! # Processes that fork
 //!
