@@ -59,10 +59,12 @@ impl Deadline {
         self.asked = Some(now);
     }
 
-    /// The answer came. It counts from when the question was sent, so that no delay on the way makes a lease longer.
+    /// The answer came: zero if the lock is lost. It counts from when the question was sent, so that no delay on the way makes
+    /// a lease longer. Nor does a delay make it shorter: until the lock is lost, an earlier answer stays true.
     pub(super) fn note_left(&mut self, left: Duration) {
         if let Some(asked) = self.asked.take() {
-            (self.since, self.left) = (asked, left);
+            let known = self.since.saturating_add(self.left).saturating_since(asked);
+            (self.since, self.left) = (asked, if left.is_zero() { left } else { left.max(known) });
         }
     }
 
@@ -146,9 +148,23 @@ mod tests {
     fn an_answer_counts_from_its_question() {
         let mut deadline = deadline();
         deadline.note_asked(at(6000));
-        // It comes at 9 s: a lock held for 5 s more at 6 s or later is held until 11 s.
-        deadline.note_left(ms(5000));
-        assert_eq!(deadline.due(at(8_900)), Due::Terminate);
+        // It comes at 9 s: a lock held for 8 s more at 6 s or later is held until 14 s.
+        deadline.note_left(ms(8000));
+        assert_eq!(deadline.due(at(11_899)), Due::Ask);
+        assert_eq!(deadline.due(at(11_900)), Due::Terminate);
+    }
+
+    /// `run` was stopped from 6 s to 9 s, and has not renewed the lock since.
+    #[test]
+    fn a_late_answer_does_not_shorten_the_lease_and_is_followed_by_a_question() {
+        let mut deadline = deadline();
+        deadline.note_asked(at(5050));
+        deadline.note_left(ms(3100));
+        assert_eq!(deadline.due(at(9000)), Due::Ask);
+        deadline.note_asked(at(9000));
+        deadline.note_left(ms(3100));
+        assert_eq!(deadline.due(at(9001)), Due::Later(Some(ms(499))), "half-way to the end");
+        assert_eq!(deadline.due(at(10_000)), Due::Terminate, "the lease ends when it did before");
     }
 
     #[test]
