@@ -56,14 +56,14 @@ impl Failure {
         &self.sentence
     }
 
-    /// Says so on standard error.
-    pub(super) fn tell(self) -> Exit {
-        self.tell_with(Verbosity::Normal)
+    /// The exit status.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
     }
 
-    /// Says so on standard error, unless quiet.
-    pub(super) fn tell_with(self, verbosity: Verbosity) -> Exit {
-        verbosity.warn(&self.sentence);
+    /// Says so on standard error.
+    pub(super) fn tell(self) -> Exit {
+        warn(&self.sentence);
         self.exit
     }
 }
@@ -99,7 +99,12 @@ impl Verbosity {
 
 /// One line on standard error, under the command's name.
 pub(super) fn warn(sentence: impl std::fmt::Display) {
-    error_line(format_args!("lockshift: {sentence}"));
+    error_line(warning(sentence));
+}
+
+/// That line.
+pub(super) fn warning(sentence: impl std::fmt::Display) -> String {
+    format!("lockshift: {sentence}")
 }
 
 /// One line on standard error, written at once: another program may write to it too, and its words would stand in the middle.

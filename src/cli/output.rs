@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use super::exit::{Failure, error_line, unless_closed};
+use super::exit::{Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use crate::report::{Report, folded};
 
@@ -74,12 +74,12 @@ pub(super) enum LinePosition {
     Unknown,
 }
 
-/// Adds a line of JSON to standard error, where standard output belongs to another program.
-pub(super) fn note(report: &impl Serialize, position: LinePosition) {
+/// A line of JSON for standard error, where standard output belongs to another program.
+pub(super) fn note(report: &impl Serialize, position: LinePosition) -> String {
     let json = serde_json::to_string(report).expect("every field of a report has a JSON form");
     match position {
-        LinePosition::Begin => error_line(json),
-        LinePosition::Unknown => error_line(format_args!("\n{json}")),
+        LinePosition::Begin => json,
+        LinePosition::Unknown => format!("\n{json}"),
     }
 }
 

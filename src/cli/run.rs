@@ -4,6 +4,7 @@ mod acquiring;
 mod command;
 mod events;
 mod holding;
+mod messages;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use acquiring::{AcquireEnd, RunAcquisition};
 use command::{Limits, OnLost};
 use events::RunEvents;
 use holding::Holding;
+use messages::Messages;
 
 /// Hold a lock while a command runs
 ///
@@ -93,16 +95,19 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         if args.protocol.spans_servers() { args.server.masters()? } else { ServerChoice::One(args.server.server()?) };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = RunEvents::listen()?;
+    let messages = Messages::start(args.verbosity())?;
     let key = args.key()?;
     let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
-    // The error is printed first: the note is the last line.
-    let exit = args
-        .run_under_lock(&key, &server, grace, &events, &mut ran)
-        .unwrap_or_else(|failure| failure.tell_with(args.verbosity()));
+    let exit = args.run_under_lock(&key, &server, grace, &events, &messages, &mut ran).unwrap_or_else(|failure| {
+        messages.warn(failure.sentence());
+        failure.exit()
+    });
+    // The note is the last line.
     if global.json {
         let position = if ran.ran_ms.is_some() { LinePosition::Unknown } else { LinePosition::Begin };
-        output::note(&ran, position);
+        messages.line(output::note(&ran, position));
     }
+    messages.finish();
     Ok(exit)
 }
 
@@ -135,6 +140,7 @@ impl Args {
         server: &ServerChoice,
         grace: Grace,
         events: &RunEvents,
+        messages: &Messages,
         ran: &mut Ran,
     ) -> Result<Exit, Failure> {
         let choice = match server {
@@ -158,8 +164,7 @@ impl Args {
         match (RunAcquisition { server, wait, once, policy, verbosity }).acquire(&lock, events, ran)? {
             AcquireEnd::Won(guard) => {
                 let limits = Limits { grace, on_lost: self.on_lost, max_runtime: self.max_runtime };
-                Holding { server, command: &self.command, limits, verbosity: self.verbosity() }
-                    .hold(guard, &*locker, events, ran)
+                Holding { server, command: &self.command, limits, messages }.hold(guard, &*locker, events, ran)
             }
             AcquireEnd::Held => Ok(Exit::Of(self.conflict_exit_code)),
             AcquireEnd::Asked(request) => Ok(request.exit()),

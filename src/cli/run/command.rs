@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
 
 use super::events::{RunEvent, RunEvents};
-use crate::cli::exit::Verbosity;
+use super::messages::Messages;
 use crate::cli::program::this_program;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::signals::{self, Caught, StopRequest};
@@ -90,7 +90,7 @@ pub(super) fn grace(lease: Lease, kill_after: Option<Duration>) -> Result<Grace,
 pub(super) struct Running<'a> {
     guard: &'a Guard<RunCarrier>,
     limits: Limits,
-    verbosity: Verbosity,
+    messages: &'a Messages,
     began: MonoTime,
     supervisor: Child,
     channel: SupervisorChannel,
@@ -109,7 +109,7 @@ impl<'a> Running<'a> {
         command: &[OsString],
         guard: &'a Guard<RunCarrier>,
         limits: Limits,
-        verbosity: Verbosity,
+        messages: &'a Messages,
         events: &RunEvents,
     ) -> io::Result<Self> {
         become_subreaper()?;
@@ -136,7 +136,7 @@ impl<'a> Running<'a> {
         Ok(Self {
             guard,
             limits,
-            verbosity,
+            messages,
             began,
             supervisor,
             channel,
@@ -169,7 +169,7 @@ impl<'a> Running<'a> {
         let ended = self.supervisor.wait()?;
         if !reported || !ended.success() && self.outcome.not_run.is_none() {
             let key = self.guard.key();
-            self.verbosity
+            self.messages
                 .warn(format_args!("lock key `{key}`: the supervisor of the command was killed: killing the command"));
         }
         // It has left nothing but daemons, unless it was killed.
@@ -190,8 +190,8 @@ impl<'a> Running<'a> {
     fn end_for_good(&mut self) {
         let key = self.guard.key();
         self.outcome.timed_out = true;
-        self.verbosity.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
         self.channel.send(&SupervisorOrder::End);
+        self.messages.warn(format_args!("lock key `{key}`: the command has run for its maximum time: ending it"));
     }
 
     fn note(&mut self, note: SupervisorNote) {
@@ -210,8 +210,7 @@ impl<'a> Running<'a> {
             SupervisorNote::Ending => {
                 self.outcome.ended_early = true;
                 if self.outcome.lost.is_none() {
-                    self.verbosity
-                        .warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
+                    self.messages.warn(format_args!("lock key `{key}`: its lease is about to end: ending the command"));
                 }
             }
             SupervisorNote::Ended { status, left_running } => {
@@ -233,11 +232,11 @@ impl<'a> Running<'a> {
         };
         self.outcome.lost = Some(loss);
         if self.limits.on_lost == OnLost::Warn {
-            self.verbosity.warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
+            self.messages.warn(format_args!("lock key `{key}` is lost, {how}: the command goes on without it"));
             return;
         }
-        self.verbosity.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
         self.channel.send(&SupervisorOrder::End);
+        self.messages.warn(format_args!("lock key `{key}` is lost, {how}: ending the command"));
     }
 
     fn pass_on(&mut self, request: StopRequest) {

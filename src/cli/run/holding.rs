@@ -5,7 +5,8 @@ use std::io;
 
 use super::command::{CommandOutcome, Limits, NotRun, Running};
 use super::events::RunEvents;
-use crate::cli::exit::{Exit, Failure, Verbosity};
+use super::messages::Messages;
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
 use crate::cli::{failure, os_error, signals};
@@ -23,7 +24,7 @@ pub(super) struct Holding<'a> {
     pub(super) server: &'a ServerChoice,
     pub(super) command: &'a [OsString],
     pub(super) limits: Limits,
-    pub(super) verbosity: Verbosity,
+    pub(super) messages: &'a Messages,
 }
 
 impl Holding<'_> {
@@ -80,14 +81,14 @@ impl Holding<'_> {
         }
         if let Ok(Extended::Unsupported) = locker.extend(&guard.hold(), &mut Transcript::new()) {
             let lease = humantime::format_duration(guard.hold().lease.length());
-            self.verbosity.warn(format_args!("this protocol cannot extend a lock: the command has {lease}"));
+            self.messages.warn(format_args!("this protocol cannot extend a lock: the command has {lease}"));
             return Ok(());
         }
         guard.renew(Renewal::every_third())
     }
 
     fn run(&self, guard: &Guard<RunCarrier>, events: &RunEvents) -> io::Result<CommandOutcome> {
-        let running = Running::start(self.command, guard, self.limits, self.verbosity, events)?;
+        let running = Running::start(self.command, guard, self.limits, self.messages, events)?;
         events.watch(guard.watch())?;
         running.wait(events)
     }
@@ -101,25 +102,25 @@ impl Holding<'_> {
             Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
             Ok(Answer::Known(Released::Lost)) => {
                 if !ran.lost {
-                    self.verbosity.warn(format_args!("lock key `{key}` had been lost before the command ended"));
+                    self.messages.warn(format_args!("lock key `{key}` had been lost before the command ended"));
                 }
                 ran.lost = true;
                 report::Released::Lost
             }
             Ok(Answer::Known(Released::Intruded)) => {
                 if !ran.lost {
-                    self.verbosity
+                    self.messages
                         .warn(format_args!("lock key `{key}`: another client wrote into it while the command ran"));
                 }
                 ran.lost = true;
                 report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {
-                self.verbosity.warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
+                self.messages.warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
                 report::Released::Unknown
             }
             Err(error) => {
-                self.verbosity
+                self.messages
                     .warn(format_args!("{error}: the release failed; if the lock is still there, its lease ends it"));
                 report::Released::Unknown
             }

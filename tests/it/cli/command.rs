@@ -105,8 +105,17 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts it with these arguments.
-    pub(super) fn start<A: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = A>) -> Self {
-        let child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    pub(super) fn start<A: AsRef<OsStr>>(command: Command, args: impl IntoIterator<Item = A>) -> Self {
+        Self::start_with(Stdio::piped(), command, args)
+    }
+
+    /// Starts it with this standard error, and these arguments.
+    pub(super) fn start_with<A: AsRef<OsStr>>(
+        stderr: Stdio,
+        mut command: Command,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let child = command.args(args).stdout(Stdio::piped()).stderr(stderr).spawn();
         let args = command.get_args().map(OsStr::to_owned).collect();
         Self { child: Some(child.expect("the command was built")), args }
     }

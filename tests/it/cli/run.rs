@@ -7,7 +7,10 @@ mod signals;
 mod terminal;
 
 use std::ffi::OsStr;
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +18,7 @@ use redis::{Connection, cmd};
 use tempfile::TempDir;
 
 use super::command::{Running, appears, done, lockshift_at};
-use crate::patience::pause;
+use crate::patience::{pause, until};
 use crate::server::Server;
 
 /// A server, and a directory in which a command under the lock and a test can leave each other notes.
@@ -114,6 +117,35 @@ fn a_command_may_run_for_a_limited_time() {
         assert_eq!((ended.code, ended.note()["timed_out"].as_bool()), (Some(code), Some(code == 124)), "{ended:?}");
         assert_eq!(scene.note("done").exists(), code == 0);
         assert_eq!(value(&mut scene.connect()), None);
+    }
+}
+
+/// A socket that nobody reads, and its other end, which takes no byte more.
+fn stalled() -> (UnixStream, UnixStream) {
+    let (unread, mut full) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    while full.write(b"x").is_ok() {}
+    full.set_nonblocking(false).unwrap();
+    (unread, full)
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_holds_up_neither_the_end_of_the_command_nor_the_release() {
+    for (flags, code) in [(&["--max-runtime", "300ms"][..], 124), (&["--lease", "3s"], 5)] {
+        let scene = Scene::new();
+        let (_unread, full) = stalled();
+        let mut command = lockshift_at(&scene.server);
+        command.current_dir(scene.notes.path());
+        let script = ["--", "sh", "-c", "touch started; exec sleep 60 2> stderr"];
+        let running =
+            Running::start_with(OwnedFd::from(full).into(), command, [&["run", "stock"], flags, &script].concat());
+        appears(&scene.note("started"));
+        let mut connection = scene.connect();
+        if code == 5 {
+            cmd("DEL").arg("stock").exec(&mut connection).unwrap();
+        }
+        until("the lock is released", || value(&mut connection).is_none().then_some(()));
+        assert_eq!(running.done().code, Some(code), "{flags:?}");
     }
 }
 
