@@ -209,12 +209,12 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   killed, they are killed at once, and the lock ends with its lease. If lockshift is stopped, or
   the server cannot be reached, they are killed before the lease ends.
 
-  Not followed: a daemon, which is a process that has made a session of its own. While CMD runs it
-  is killed with CMD; when CMD ends without being killed, it may run on after the lock was
-  released. A process that changes its user may be beyond our right to kill it; the lock then
-  stays until its lease ends. If lockshift and its supervisor are killed at the same moment, what
-  CMD has started itself runs on. If the whole machine stands still for longer than the lease, CMD
-  may work for a moment before it is killed: a fencing token protects against that.
+  Not followed: a daemon, which is a process other than CMD that has made a session of its own.
+  While CMD runs it is killed with CMD; when CMD ends without being killed, it may run on after
+  the lock was released. A process that changes its user may be beyond our right to kill it; the
+  lock then stays until its lease ends. If lockshift and its supervisor are killed at the same
+  moment, what CMD has started itself runs on. If the whole machine stands still for longer than
+  the lease, CMD may work for a moment before it is killed: a fencing token protects against that.
 
   On systems other than Linux only CMD's process group is followed, and on their terminals only
   CMD itself.";

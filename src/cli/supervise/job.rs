@@ -42,7 +42,7 @@ impl Job {
     }
 
     /// Whether the command has ended, and with it all that it started. A process that has made a session of its own, as
-    /// a daemon does, counts only if it is to be killed.
+    /// a daemon does, counts only if it is to be killed, unless it is the command itself.
     pub(super) fn has_ended(&self, killing: bool) -> bool {
         self.status.is_some()
             && match processes::descendants(getpid()) {
@@ -95,8 +95,11 @@ impl Job {
         }
     }
 
+    /// Whether it is in a session that neither we nor the command have begun.
     fn is_daemon(&self, process: &Process) -> bool {
-        !self.leads(process) && processes::own_session().is_some_and(|ours| process.session != ours)
+        !self.leads(process)
+            && process.session != self.command.as_raw_pid()
+            && processes::own_session().is_some_and(|ours| process.session != ours)
     }
 
     fn leads(&self, process: &Process) -> bool {

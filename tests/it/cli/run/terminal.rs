@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{Scene, UNTIL_GO, value};
@@ -141,5 +142,21 @@ fn the_end_of_a_terminal_is_passed_on_by_the_leader_of_its_session() {
     drop(terminal);
     appears(&scene.note("hung-up"));
     assert_eq!(until("the leader ends", || leader.try_wait().unwrap()).code(), Some(9));
+    assert_eq!(value(&mut scene.connect()), None);
+}
+
+/// It is no daemon: it has left nobody, and `run` waits for it.
+#[test]
+fn a_command_in_a_session_of_its_own_gets_signals_with_all_that_it_started() {
+    let scene = Scene::new();
+    let lockshift = env!("CARGO_BIN_EXE_lockshift");
+    let script =
+        "trap 'exit 9' TERM; sh -c \"trap 'touch reached; exit' TERM; touch started; while :; do sleep 0.01; done\"";
+    let words = [lockshift, "run", "stock", "--", "setsid", "sh", "-c", script];
+    let (mut leader, _terminal) = lead_session(&scene, &words);
+    appears(&scene.note("started"));
+    kill_process(Pid::from_child(&leader), Signal::TERM).unwrap();
+    appears(&scene.note("reached"));
+    assert_eq!(until("it ends", || leader.try_wait().unwrap()).code(), Some(9));
     assert_eq!(value(&mut scene.connect()), None);
 }
