@@ -19,7 +19,7 @@ use super::server::ServerChoice;
 use super::server_options::ServerOptions;
 use super::supervise::channel::Grace;
 use super::waiting::WaitPolicy;
-use super::{failure, values};
+use super::{failure, os_error, values};
 use crate::connect;
 use crate::driver::blocking::{Lock, ReleaseListener};
 use crate::lock::Lease;
@@ -152,12 +152,16 @@ impl Args {
         let choice = self.wait_policy.suited(&choice);
         ran.protocol = choice.to_string();
         let locker = choice.typed_locker(key.clone(), self.lease);
-        let refusal = if self.wait.is_some() { OnRefusal::OpenLater } else { OnRefusal::Fail };
-        let wires = RunCarrier::to(server, self.lease, refusal)
-            .map_err(|error| failure::of_connection(server, server.is_encrypted(), key, error))?;
-        let mut lock = Lock::new(wires, Arc::clone(&locker));
-        if let (ServerChoice::One(server), true) = (server, self.wait_policy != WaitPolicy::Backoff) {
-            lock = lock.notified_by(&listener(server, key)?);
+        let connected = events.unless_stopped(self.connect(server, key)).map_err(|error| {
+            Failure::new(Exit::Unusable, format_args!("cannot start a thread: {}", os_error::sentence(&error)))
+        })?;
+        let (carrier, listener) = match connected {
+            Ok(connected) => connected?,
+            Err(request) => return Ok(request.exit()),
+        };
+        let mut lock = Lock::new(carrier, Arc::clone(&locker));
+        if let Some(listener) = &listener {
+            lock = lock.notified_by(listener);
         }
         let verbosity = if self.conflict_exit_code == 0 { Verbosity::Quiet } else { self.verbosity() };
         let (wait, once, policy) = (self.wait, self.nonblock, self.wait_policy);
@@ -168,6 +172,26 @@ impl Args {
             }
             AcquireEnd::Held => Ok(Exit::Of(self.conflict_exit_code)),
             AcquireEnd::Asked(request) => Ok(request.exit()),
+        }
+    }
+
+    /// Connects, for another thread.
+    fn connect(
+        &self,
+        server: &ServerChoice,
+        key: &Key,
+    ) -> impl FnOnce() -> Result<(RunCarrier, Option<ReleaseListener>), Failure> + Send + 'static {
+        let (server, key, lease) = (server.clone(), key.clone(), self.lease);
+        let refusal = if self.wait.is_some() { OnRefusal::OpenLater } else { OnRefusal::Fail };
+        let is_notified = self.wait_policy != WaitPolicy::Backoff;
+        move || {
+            let failed = |error| failure::of_connection(&server, server.is_encrypted(), &key, error);
+            let carrier = RunCarrier::to(&server, lease, refusal).map_err(failed)?;
+            let listener = match &server {
+                ServerChoice::One(server) if is_notified => Some(listener(server, &key)?),
+                ServerChoice::One(_) | ServerChoice::Masters(_) => None,
+            };
+            Ok((carrier, listener))
         }
     }
 

@@ -55,7 +55,7 @@ impl Ran {
         Self {
             key,
             protocol,
-            acquired: None,
+            acquired: Some(false),
             waited_ms: 0,
             ran_ms: None,
             status: None,

@@ -48,27 +48,31 @@ impl RunAcquisition<'_> {
         let mut asked = None;
         // Without a time limit an error is reported at once, unless the server has answered before.
         let mut may_recover = self.wait.is_some();
+        // An attempt whose reply was lost, and that no later one has disclaimed.
+        let mut is_owed = false;
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
             may_recover |= is_answered(attempt);
+            is_owed = matches!(attempt, Ok(Attempt::Unknown(_))) || is_owed && !is_answered(attempt);
             asked = request_within(events, pause);
             asked.is_none() && !is_hopeless(attempt) && may_recover
         });
         // Nor may one be missed that came during the last try.
         let asked = asked.or_else(|| request_within(events, Duration::ZERO));
         ran.waited_ms = whole_millis(host::mono().saturating_since(began));
-        let attempt = attempt.map_err(|error| failure::of_lock(self.server, &error))?;
-        ran.acquired = match attempt {
-            Attempt::Unknown(_) => None,
-            Attempt::Won(_) => Some(asked.is_none()),
-            Attempt::Held(_) | Attempt::TooLate => Some(false),
+        ran.acquired = match &attempt {
+            Ok(Attempt::Unknown(_)) => None,
+            Err(_) if is_owed => None,
+            Ok(Attempt::Won(_)) => Some(asked.is_none()),
+            Ok(Attempt::Held(_) | Attempt::TooLate) | Err(_) => Some(false),
         };
         match (attempt, asked) {
-            (Attempt::Unknown(unknown), _) => Err(failure::of_unknown(self.server, &unknown)),
+            (Ok(Attempt::Unknown(unknown)), _) => Err(failure::of_unknown(self.server, &unknown)),
             // A guard that was won meanwhile gives its lock back.
             (_, Some(request)) => Ok(AcquireEnd::Asked(request)),
-            (Attempt::Won(guard), None) => Ok(AcquireEnd::Won(guard)),
-            (Attempt::Held(held), None) => self.held(lock, &held),
-            (Attempt::TooLate, None) => Err(self.too_late(lock)),
+            (Err(error), None) => Err(failure::of_lock(self.server, &error)),
+            (Ok(Attempt::Won(guard)), None) => Ok(AcquireEnd::Won(guard)),
+            (Ok(Attempt::Held(held)), None) => self.held(lock, &held),
+            (Ok(Attempt::TooLate), None) => Err(self.too_late(lock)),
         }
     }
 
@@ -118,7 +122,12 @@ fn request_within(events: &RunEvents, length: Duration) -> Option<StopRequest> {
     loop {
         match events.next(Some(until.saturating_since(host::mono()))) {
             Some(RunEvent::Caught(Caught::Stop(request))) => return Some(request),
-            Some(RunEvent::Caught(Caught::ChildChanged) | RunEvent::Lost(_) | RunEvent::Supervisor(_)) => {}
+            Some(
+                RunEvent::Caught(Caught::ChildChanged)
+                | RunEvent::WorkDone
+                | RunEvent::Lost(_)
+                | RunEvent::Supervisor(_),
+            ) => {}
             None => return None,
         }
     }

@@ -157,6 +157,7 @@ impl<'a> Running<'a> {
                 Some(RunEvent::Caught(Caught::ChildChanged)) => {
                     let _ = kill_process(Pid::from_child(&self.supervisor), Signal::CONT);
                 }
+                Some(RunEvent::WorkDone) => {}
                 Some(RunEvent::Lost(loss)) => self.note_loss(loss),
                 Some(RunEvent::Supervisor(Some(note))) => {
                     reported |= is_last(&note);

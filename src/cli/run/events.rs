@@ -6,7 +6,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use crate::cli::exit::Failure;
-use crate::cli::signals::{self, Caught};
+use crate::cli::signals::{self, Caught, StopRequest};
 use crate::cli::supervise::channel::{ChannelReader, SupervisorNote};
 use crate::driver::Loss;
 use crate::driver::blocking::LossWatch;
@@ -16,6 +16,8 @@ use crate::driver::blocking::LossWatch;
 pub(super) enum RunEvent {
     /// A signal came.
     Caught(Caught),
+    /// What another thread does for this one is done.
+    WorkDone,
     /// The lock is lost.
     Lost(Loss),
     /// The supervisor reports; `None`: it has ended.
@@ -38,6 +40,28 @@ impl RunEvents {
             let _ = caught.send(RunEvent::Caught(signal));
         })?;
         Ok(Self { send, queue })
+    }
+
+    /// Does this in a thread of its own; a request to end that comes before it is done leaves it behind.
+    pub(super) fn unless_stopped<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Result<T, StopRequest>> {
+        let (hand_over, done) = channel();
+        let send = self.send.clone();
+        let work = move || {
+            let _ = hand_over.send(work());
+            let _ = send.send(RunEvent::WorkDone);
+        };
+        Builder::new().name("lockshift-work".into()).spawn(work)?;
+        loop {
+            if let Some(RunEvent::Caught(Caught::Stop(request))) = self.next(None) {
+                return Ok(Err(request));
+            }
+            if let Ok(done) = done.try_recv() {
+                return Ok(Ok(done));
+            }
+        }
     }
 
     /// Listens to the supervisor as well.

@@ -80,6 +80,41 @@ fn a_signal_right_after_acquiring_ends_it_as_any_other() {
     }
 }
 
+/// A server that hangs keeps `run` connecting, one that is dead keeps it waiting.
+#[test]
+fn a_signal_is_heeded_where_the_server_cannot_be_used() {
+    for (flags, hangs) in
+        [(&["--json"][..], true), (&["--json", "--wait", "1m"], true), (&["--json", "--wait", "1m"], false)]
+    {
+        let mut scene = Scene::new();
+        if hangs {
+            scene.server.pause()
+        } else {
+            scene.server.kill()
+        }
+        let running = scene.start(flags, "touch never");
+        handles(&running, Signal::TERM);
+        // Long enough for an attempt, and too short for a connection to be given up.
+        pause(Duration::from_millis(300));
+        let began = now();
+        running.signal(Signal::TERM);
+        let ended = running.done();
+        assert!(began.elapsed() < Duration::from_secs(1), "{flags:?}: after {:?}", began.elapsed());
+        assert_eq!((ended.code, ended.note()["acquired"].as_bool()), (Some(128 + 15), Some(false)), "{ended:?}");
+    }
+}
+
+/// Waits until the process handles this signal, which ended it before.
+fn handles(running: &Running, signal: Signal) {
+    let status = format!("/proc/{}/status", running.id());
+    until("it listens to signals", || {
+        let status = std::fs::read_to_string(&status).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        (mask & (1 << (signal.as_raw() - 1)) != 0).then_some(())
+    });
+}
+
 /// Waits without a pause between two looks.
 fn until_at_once(what: &str, mut holds: impl FnMut() -> bool) {
     let began = now();
