@@ -1,6 +1,7 @@
 //! What goes wrong with a server, as the command says it: which key, at which address, what to do.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use redis::RedisError;
 
@@ -64,6 +65,16 @@ pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failur
 pub(super) fn of_lock(server: &impl Display, error: &Error) -> Failure {
     let (key, kind, words) = (error.key(), error.kind(), own_words(error));
     Failure::new(Exit::Unusable, format_args!("lock key `{key}` at {server}: {kind}{words}"))
+}
+
+/// The lock could not be released, and ends in this time; `None`: never.
+pub(super) fn of_release(server: &impl Display, error: &Error, left: Option<Duration>) -> String {
+    let (key, problem, words) = (error.key(), error.kind().problem(), own_words(error));
+    let end = match left {
+        Some(left) => format!("its lease ends it within {} s", left.as_secs() + 1),
+        None => "it stays until it is deleted".to_owned(),
+    };
+    format!("lock key `{key}` at {server}: the release failed, {problem}{words}: if the lock is still there, {end}")
 }
 
 /// A reply was lost.

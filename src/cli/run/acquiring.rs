@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::events::{RunEvent, RunEvents};
+use super::events::RunEvents;
 use crate::cli::exit::{Exit, Failure, Verbosity};
 use crate::cli::failure;
 use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
-use crate::cli::signals::{Caught, StopRequest};
+use crate::cli::signals::StopRequest;
 use crate::cli::waiting::WaitPolicy;
 use crate::driver::blocking::{Guard, Lock};
 use crate::driver::{Attempt, Error, Wait, host};
@@ -53,11 +53,11 @@ impl RunAcquisition<'_> {
         let attempt = lock.acquire_while(&self.patience(), |attempt, pause| {
             may_recover |= is_answered(attempt);
             is_owed = matches!(attempt, Ok(Attempt::Unknown(_))) || is_owed && !is_answered(attempt);
-            asked = request_within(events, pause);
+            asked = events.request_within(pause);
             asked.is_none() && !is_hopeless(attempt) && may_recover
         });
         // Nor may one be missed that came during the last try.
-        let asked = asked.or_else(|| request_within(events, Duration::ZERO));
+        let asked = asked.or_else(|| events.request_within(Duration::ZERO));
         ran.waited_ms = whole_millis(host::mono().saturating_since(began));
         ran.acquired = match &attempt {
             Ok(Attempt::Unknown(_)) => None,
@@ -113,23 +113,6 @@ impl RunAcquisition<'_> {
                 "lock key `{key}` at {server}: the server takes longer than the lease: give it a longer --lease"
             ),
         )
-    }
-}
-
-/// A request to end that comes within this time.
-fn request_within(events: &RunEvents, length: Duration) -> Option<StopRequest> {
-    let until = host::mono().saturating_add(length);
-    loop {
-        match events.next(Some(until.saturating_since(host::mono()))) {
-            Some(RunEvent::Caught(Caught::Stop(request))) => return Some(request),
-            Some(
-                RunEvent::Caught(Caught::ChildChanged)
-                | RunEvent::WorkDone
-                | RunEvent::Lost(_)
-                | RunEvent::Supervisor(_),
-            ) => {}
-            None => return None,
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::cli::exit::Failure;
 use crate::cli::signals::{self, Caught, StopRequest};
 use crate::cli::supervise::channel::{ChannelReader, SupervisorNote};
-use crate::driver::Loss;
 use crate::driver::blocking::LossWatch;
+use crate::driver::{Loss, host};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,20 @@ impl RunEvents {
             }
         };
         Builder::new().name("lockshift-watch".into()).spawn(wait).map(drop)
+    }
+
+    /// A request to end that comes within this time. What else happens meanwhile is forgotten.
+    pub(super) fn request_within(&self, length: Duration) -> Option<StopRequest> {
+        let until = host::mono().saturating_add(length);
+        loop {
+            match self.next(Some(until.saturating_since(host::mono())))? {
+                RunEvent::Caught(Caught::Stop(request)) => return Some(request),
+                RunEvent::Caught(Caught::ChildChanged)
+                | RunEvent::WorkDone
+                | RunEvent::Lost(_)
+                | RunEvent::Supervisor(_) => {}
+            }
+        }
     }
 
     /// The next event; `None` if none comes within `patience`, for which `None` means: as long as it takes.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::time::Duration;
 
 use super::command::{CommandOutcome, Limits, NotRun, Running};
 use super::events::RunEvents;
@@ -11,13 +12,19 @@ use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
 use crate::cli::{failure, os_error, signals};
 use crate::driver::blocking::Guard;
-use crate::driver::{Answer, Renewal, host};
-use crate::lock::{Extended, Locker, Released};
+use crate::driver::{Answer, Error, Renewal, host};
+use crate::lock::{Extended, LateRelease, Locker, Released};
 use crate::report::{self, Ran, whole_millis};
 use crate::wire::Transcript;
 
 /// The exit status of a command that took too long, as of timeout(1).
 const TIMED_OUT: u8 = 124;
+
+/// For how long a release that fails is repeated.
+const LONGEST_RELEASE: Duration = Duration::from_secs(5);
+/// The pauses in between.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What to do with the lock.
 pub(super) struct Holding<'a> {
@@ -47,7 +54,7 @@ impl Holding<'_> {
         }
         // The last moment at which it can have been lost while the command worked.
         ran.lost = guard.lost().is_some();
-        ran.released = Some(self.release(guard, ran));
+        ran.released = Some(self.release(guard, locker, events, ran));
         let outcome = outcome.map_err(|error| {
             Failure::new(
                 Exit::Unusable,
@@ -94,9 +101,24 @@ impl Holding<'_> {
     }
 
     /// Releases the lock. If it turns out to have been lost before, notes that.
-    fn release(&self, guard: Guard<RunCarrier>, ran: &mut Ran) -> report::Released {
+    fn release(
+        &self,
+        mut guard: Guard<RunCarrier>,
+        locker: &dyn Locker,
+        events: &RunEvents,
+        ran: &mut Ran,
+    ) -> report::Released {
         let key = guard.key().clone();
-        match guard.release() {
+        let lease_ends = locker.expires().then(|| guard.hold().valid_until());
+        let (released, is_repeated) = release_patiently(&mut guard, locker, events);
+        match released {
+            // When it went cannot be told: an earlier release may have freed it, and its reply was lost.
+            Ok(Answer::Known(Released::Lost)) if is_repeated && !ran.lost => {
+                self.messages.warn(format_args!(
+                    "lock key `{key}`: the first release had no reply or was refused, and a later one found nothing to release"
+                ));
+                report::Released::Unknown
+            }
             Ok(Answer::Known(Released::Freed)) => report::Released::Freed,
             Ok(Answer::Known(Released::LeftAlone)) => report::Released::LeftAlone,
             Ok(Answer::Known(Released::StillHeld)) => report::Released::StillHeld,
@@ -120,10 +142,42 @@ impl Holding<'_> {
                 report::Released::Unknown
             }
             Err(error) => {
-                self.messages
-                    .warn(format_args!("{error}: the release failed; if the lock is still there, its lease ends it"));
+                let left = lease_ends.map(|ends| ends.saturating_since(host::mono()));
+                self.messages.warn(failure::of_release(self.server, &error, left));
                 report::Released::Unknown
             }
         }
+    }
+}
+
+/// Releases the lock, and tries again if that fails and may be repeated: otherwise the lock would stay until its lease ends. A
+/// signal means that there is no more time. Returns also whether it was tried again.
+fn release_patiently(
+    guard: &mut Guard<RunCarrier>,
+    locker: &dyn Locker,
+    events: &RunEvents,
+) -> (Result<Answer<Released>, Error>, bool) {
+    let until = host::mono().saturating_add(LONGEST_RELEASE);
+    let until = if locker.expires() { until.min(guard.hold().valid_until()) } else { until };
+    let (mut is_repeated, mut pause) = (false, FIRST_PAUSE);
+    let mut released = guard.try_release();
+    while may_be_repeated(&released, locker)
+        && host::mono().saturating_add(pause) < until
+        && events.request_within(pause).is_none()
+    {
+        released = guard.try_release();
+        is_repeated = true;
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+    (released, is_repeated)
+}
+
+/// Whether another release may free the lock, and nothing else: the last one has certainly not run, or one that runs twice does
+/// no harm. Where a lock never expires, its release does not compare owners, and may be sent once only.
+fn may_be_repeated(released: &Result<Answer<Released>, Error>, locker: &dyn Locker) -> bool {
+    match released {
+        Ok(Answer::Known(_)) => false,
+        Ok(Answer::Unknown(_)) => locker.expires() && locker.late_release() == LateRelease::Harmless,
+        Err(error) => error.kind().is_transient(),
     }
 }

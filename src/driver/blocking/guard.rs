@@ -94,6 +94,15 @@ impl<C: Carrier + 'static> Guard<C> {
         self.release_held()
     }
 
+    /// Releases the lock as [`release`](Self::release) does. It may be repeated: what is done once is done once.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "cli")]
+    pub(crate) fn try_release(&mut self) -> Result<Answer<Released>, Error> {
+        self.release_held()
+    }
+
     /// Ends the hold as a crash would: no release is sent, and the lease has to end the lock.
     pub fn abandon(mut self) {
         self.is_released = true;

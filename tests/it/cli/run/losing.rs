@@ -3,12 +3,13 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
 
 use redis::cmd;
 
 use super::{Scene, UNTIL_GO, value};
-use crate::cli::command::{appears, done, lockshift};
-use crate::patience::{now, until};
+use crate::cli::command::{Running, appears, done, lockshift};
+use crate::patience::{now, pause, until};
 use crate::proxy::{Cut, Proxy};
 
 #[test]
@@ -74,7 +75,65 @@ fn a_server_that_dies_meanwhile_does_not_take_the_result_with_it() {
     let ended = running.done();
     assert_eq!(ended.code, Some(7), "{ended:?}");
     assert!(ended.stderr.contains("`stock`"), "{ended:?}");
+    let words =
+        "the release failed, no server answers at the address: if the lock is still there, its lease ends it within ";
+    assert!(ended.stderr.contains(words), "{ended:?}");
     assert_eq!(ended.note()["released"], "unknown");
+}
+
+/// The release is sent on a connection that the server has closed, so it never arrives.
+#[test]
+fn a_release_that_got_lost_is_repeated() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--json"], UNTIL_GO);
+    let mut connection = scene.connect();
+    cmd("CLIENT").arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"]).exec(&mut connection).unwrap();
+    scene.leave("go");
+    let ended = running.done();
+    assert_eq!((ended.code, ended.note()["released"].as_str()), (Some(0), Some("freed")), "{ended:?}");
+    assert_eq!(value(&mut connection), None);
+}
+
+#[test]
+fn a_release_that_is_refused_is_repeated() {
+    let scene = Scene::new();
+    let running = scene.hold(&["--json"], UNTIL_GO);
+    let mut connection = scene.connect();
+    let replica_of = |master: [&str; 2]| cmd("REPLICAOF").arg(&master).to_owned();
+    replica_of(["127.0.0.1", "1"]).exec(&mut connection).unwrap();
+    scene.leave("go");
+    let refused = || {
+        let stats: String = cmd("INFO").arg("errorstats").query(&mut connection).unwrap();
+        stats.contains("errorstat_READONLY").then_some(())
+    };
+    until("the release was refused", refused);
+    replica_of(["NO", "ONE"]).exec(&mut connection).unwrap();
+    let ended = running.done();
+    assert_eq!((ended.code, ended.note()["released"].as_str()), (Some(0), Some("freed")), "{ended:?}");
+    assert_eq!(value(&mut connection), None);
+}
+
+/// What a repeated release does not find may have been freed by the first one.
+#[test]
+fn a_release_whose_reply_is_lost_is_no_loss() {
+    let scene = Scene::new();
+    let proxy = Proxy::before(&scene.server);
+    let mut command = lockshift();
+    command.current_dir(scene.notes.path()).env("REDIS_URL", proxy.url());
+    let script = format!("touch started; {UNTIL_GO}; exit 7");
+    let running = Running::start(command, ["run", "stock", "--json", "--", "sh", "-c", &script]);
+    appears(&scene.note("started"));
+    // Then a PING comes before the release, and the script by its hash, which the server does not know yet.
+    pause(Duration::from_millis(1100));
+    proxy.cut(2, Cut::After);
+    scene.leave("go");
+    let ended = running.done();
+    assert!(!proxy.spare(), "the wire was cut");
+    let note = ended.note();
+    assert_eq!((ended.code, note["released"].as_str()), (Some(7), Some("unknown")), "{ended:?}");
+    assert_eq!(note["lost"].as_bool(), Some(false), "{ended:?}");
+    assert!(ended.stderr.contains("a later one found nothing to release"), "{ended:?}");
+    assert_eq!(value(&mut scene.connect()), None);
 }
 
 #[test]
