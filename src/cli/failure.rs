@@ -10,11 +10,11 @@ use super::os_error::without_number;
 use crate::compare;
 use crate::connect::Server;
 use crate::driver::{Error, ErrorKind, Interrupted, Unknown};
-use crate::wire::Key;
+use crate::wire::{Key, Printable};
 
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key, error: RedisError) -> Failure {
-    let words = without_number(&error.to_string());
+    let words = harmless(&error);
     let was_closed = error.is_connection_dropped();
     let error = Error::connection(key, error);
     match error.kind() {
@@ -43,7 +43,7 @@ pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key
 pub(super) fn of_server(server: &Server, error: RedisError) -> Failure {
     // The commands are not those of a lock, so the server's own words name the one that it refuses.
     if let Some("NOPERM") = error.code() {
-        let words = error.to_string();
+        let words = harmless(&error);
         return Failure::new(
             Exit::Unusable,
             format_args!(
@@ -56,9 +56,9 @@ pub(super) fn of_server(server: &Server, error: RedisError) -> Failure {
 
 /// A procedure that only reads broke off.
 pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failure {
-    let source = std::error::Error::source(&broken.cause)
-        .map_or_else(String::new, |source| format!(" ({})", without_number(&source.to_string())));
-    Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", broken.cause))
+    let source =
+        std::error::Error::source(&broken.cause).map_or_else(String::new, |source| format!(" ({})", harmless(&source)));
+    Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", harmless(&broken.cause)))
 }
 
 /// The lock cannot be used.
@@ -79,7 +79,7 @@ pub(super) fn of_release(server: &impl Display, error: &Error, left: Option<Dura
 
 /// A reply was lost.
 pub(super) fn of_unknown(server: &impl Display, unknown: &Unknown) -> Failure {
-    Failure::new(Exit::Unknown, format_args!("{unknown} ({server}: {})", unknown.source))
+    Failure::new(Exit::Unknown, format_args!("{unknown} ({server}: {})", harmless(&unknown.source)))
 }
 
 /// A comparison could not be finished. Its key is its own, so it is not named.
@@ -100,8 +100,20 @@ fn own_words(error: &Error) -> String {
     let source = std::error::Error::source(error);
     match error.kind() {
         ErrorKind::Refused | ErrorKind::NotRedis | ErrorKind::TooFewServers | ErrorKind::Unusable => {
-            source.map_or_else(String::new, |source| format!(" ({})", without_number(&source.to_string())))
+            source.map_or_else(String::new, |source| format!(" ({})", harmless(&source)))
         }
         _ => String::new(),
     }
+}
+
+/// What the server or the system says, on one line and in ASCII: nothing in it controls the terminal.
+fn harmless(words: &impl Display) -> String {
+    let mut line = String::new();
+    for letter in without_number(&words.to_string()).chars() {
+        match letter {
+            ' '..='~' => line.push(letter),
+            _ => line.push_str(&Printable(letter.encode_utf8(&mut [0; 4]).as_bytes()).to_string()),
+        }
+    }
+    line
 }

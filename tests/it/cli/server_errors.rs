@@ -1,6 +1,8 @@
 //! Servers that cannot be used: exit status 3, and one sentence that names the server, the key where there is one, and
 //! what to do.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use super::command::{Done, done, lockshift, lockshift_at};
@@ -144,4 +146,32 @@ fn a_user_that_may_not() {
     let mut command = lockshift();
     command.env("REDIS_URL", format!("redis://guest:any@{}/", server.address()));
     assert_reported(&run(command), 3, &["`stock`", "may not", "ACL SETUSER"]);
+}
+
+/// As a server that another person controls: its words could change the title of the terminal, or hide what stands before them.
+#[test]
+fn the_words_of_a_server_do_not_control_the_terminal() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = client.read(&mut bytes) {
+                let commands = bytes[..count].iter().filter(|byte| **byte == b'*').count();
+                let replies = "-ERR \x1b]0;owned\x07\x1b[31m\u{9b}1m\r\n".repeat(commands);
+                if client.write_all(replies.as_bytes()).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    // The refusal of a command, and of the choice of a database while connecting.
+    for url in [url.clone(), format!("{url}/7")] {
+        let mut command = lockshift();
+        command.env("REDIS_URL", &url);
+        let shown = run(command);
+        assert_reported(&shown, 3, &[&url, "\\x1b]0;owned\\a\\x1b[31m\\xc2\\x9b1m"]);
+        assert!(shown.stderr.trim_end().bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{shown:?}");
+    }
 }
