@@ -112,8 +112,18 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 }
 
 impl Args {
-    /// The key, as given or as the protocol's program makes it of the name.
+    /// The key, which CMD can be told.
     fn key(&self) -> Result<Key, Failure> {
+        let key = self.typed_key()?;
+        if key.as_bytes().contains(&0) {
+            let text = format!("lock key `{key}`: LOCKSHIFT_KEY cannot hold its zero byte: choose another key");
+            return Err(Failure::new(Exit::Usage, text));
+        }
+        Ok(key)
+    }
+
+    /// The key, as given or as the protocol's program makes it of the name.
+    fn typed_key(&self) -> Result<Key, Failure> {
         let Some(name) = &self.name else {
             return Ok(self.key.clone().expect("clap asks for a key where there is no name"));
         };

@@ -253,6 +253,15 @@ fn a_key_is_bytes() {
     assert_eq!(note["key"], r"$'stock \xff\xfe'");
 }
 
+/// No environment variable holds such a byte.
+#[test]
+fn a_key_with_a_zero_byte_is_refused() {
+    let scene = Scene::new();
+    let refused = done(lockshift_at(&scene.server), ["run", r"$'a\x00b'", "--", "true"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("cannot hold its zero byte: choose another key"), "{refused:?}");
+}
+
 #[test]
 fn a_fence_from_outside_is_not_ours() {
     let scene = Scene::new();
