@@ -198,7 +198,7 @@ impl Args {
             let failed = |error| failure::of_connection(&server, server.is_encrypted(), &key, error);
             let carrier = RunCarrier::to(&server, lease, refusal).map_err(failed)?;
             let listener = match &server {
-                ServerChoice::One(server) if is_notified => Some(listener(server, &key)?),
+                ServerChoice::One(server) if is_notified => Some(listener(server, &key, refusal)?),
                 ServerChoice::One(_) | ServerChoice::Masters(_) => None,
             };
             Ok((carrier, listener))
@@ -211,10 +211,14 @@ impl Args {
 }
 
 /// What learns that the lock is released.
-fn listener(server: &connect::Server, key: &Key) -> Result<ReleaseListener, Failure> {
-    let failed = |error| failure::of_connection(server, server.is_encrypted(), key, error);
-    // One that cannot be found now is an error now; one that moves later is followed.
-    server.client().map_err(failed)?;
+fn listener(server: &connect::Server, key: &Key, refusal: OnRefusal) -> Result<ReleaseListener, Failure> {
+    // One that cannot be found now is an error now, unless there is time to wait for it; one that moves later is followed.
+    match server.client() {
+        Err(error) if !refusal.tolerates(&error) => {
+            return Err(failure::of_connection(server, server.is_encrypted(), key, error));
+        }
+        Err(_) | Ok(_) => {}
+    }
     let server = server.clone();
     ReleaseListener::finding(move || server.client()).map_err(|error| Failure::new(Exit::Unusable, error))
 }

@@ -28,6 +28,16 @@ pub(super) enum OnRefusal {
     OpenLater,
 }
 
+impl OnRefusal {
+    /// Whether it may be used later, although it cannot be used now for this reason.
+    pub(super) fn tolerates(self, error: &RedisError) -> bool {
+        match self {
+            Self::Fail => false,
+            Self::OpenLater => may_pass(error),
+        }
+    }
+}
+
 impl RunCarrier {
     /// To this server, for a lock of this lease.
     pub(super) fn to(server: &ServerChoice, lease: Lease, refusal: OnRefusal) -> RedisResult<Self> {
@@ -35,7 +45,7 @@ impl RunCarrier {
             ServerChoice::One(server) => {
                 let server = impatient(server, lease);
                 let connection = match server.connect() {
-                    Err(error) if refusal == OnRefusal::OpenLater && may_pass(&error) => Connection::to(&server),
+                    Err(error) if refusal.tolerates(&error) => Connection::to(&server),
                     connected => connected?,
                 };
                 Ok(Self::One(Box::new(connection)))

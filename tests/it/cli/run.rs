@@ -17,8 +17,8 @@ use std::time::Duration;
 use redis::{Connection, cmd};
 use tempfile::TempDir;
 
-use super::command::{Running, appears, done, lockshift_at};
-use crate::patience::{pause, until};
+use super::command::{Running, appears, done, lockshift, lockshift_at};
+use crate::patience::{now, pause, until};
 use crate::server::Server;
 
 /// A server, and a directory in which a command under the lock and a test can leave each other notes.
@@ -197,6 +197,24 @@ fn a_waiter_waits_for_a_server_too() {
     scene.server.restart();
     assert_eq!(waiting.done().code, Some(7));
     assert!(!scene.note("never").exists());
+}
+
+/// The servers that would be asked where to listen cannot be asked yet.
+#[test]
+fn each_way_to_wait_waits_for_a_cluster_or_sentinels() {
+    let mut scene = Scene::new();
+    scene.server.kill();
+    let address = scene.server.address();
+    for url in [format!("redis://{address}?cluster=true"), format!("redis+sentinel://{address}/main")] {
+        for policy in ["backoff", "notified", "fair"] {
+            let mut command = lockshift();
+            command.env("REDIS_URL", &url);
+            let began = now();
+            let refused = done(command, ["run", "stock", "--wait", "500ms", "--wait-policy", policy, "--", "true"]);
+            assert!(began.elapsed() >= Duration::from_millis(500), "{url}, {policy}: {:?}", began.elapsed());
+            assert_eq!(refused.code, Some(3), "{url}, {policy}: {refused:?}");
+        }
+    }
 }
 
 /// As one does that is out of memory or loads its data: a connection to it opens, and no command is answered in time.
