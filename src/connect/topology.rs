@@ -51,13 +51,23 @@ pub(super) fn master_command(service: &str) -> Cmd {
 /// # Errors
 /// It knows none of that name, or refused.
 pub(super) fn named_master(template: &Node, reply: Value) -> RedisResult<Node> {
-    let named: Option<(String, u16)> = redis::from_redis_value(reply.extract_error()?)?;
+    let named: Option<(String, u16)> = redis::from_redis_value(reply.extract_error().map_err(no_sentinel)?)?;
     let Some((host, port)) = named else {
         return Err(
             (redis::ErrorKind::MasterNameNotFoundBySentinel, "the sentinel knows no master of this name").into()
         );
     };
     Ok(template.moved_to(&host, port))
+}
+
+/// The refusal of a server that is no sentinel: it does not know the command.
+fn no_sentinel(error: RedisError) -> RedisError {
+    match error.detail() {
+        Some(words) if words.starts_with("unknown command") => {
+            (redis::ErrorKind::InvalidClientConfig, "it is not a sentinel: it does not know SENTINEL").into()
+        }
+        _ => error,
+    }
 }
 
 /// Accepts a server whose reply to ROLE is that it is a master. One that does not answer ROLE is accepted too: an ACL may forbid

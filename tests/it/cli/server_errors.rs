@@ -53,6 +53,16 @@ fn a_host_that_is_unknown() {
     }
 }
 
+#[test]
+fn sentinels_that_are_none() {
+    let server = Server::start();
+    let address = server.address().to_string();
+    let mut command = lockshift();
+    command.env("REDIS_URL", format!("redis+sentinel://{address}/main"));
+    let shown = run(command);
+    assert_reported(&shown, 3, &[&address, "it is not a sentinel: it does not know SENTINEL", "correct the address"]);
+}
+
 /// A server that is full, or in protected mode, closes each connection as soon as it has accepted it.
 #[test]
 fn a_server_that_admits_no_client() {
