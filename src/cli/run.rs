@@ -39,7 +39,8 @@ use messages::Messages;
 /// of the signal, if a signal ended it). The lock is renewed while CMD runs, where the protocol can do that. SIGINT,
 /// SIGTERM, SIGHUP and SIGQUIT are passed on to CMD and to the processes that it started. CMD finds the key in
 /// LOCKSHIFT_KEY and, if the protocol has one, the fencing token in LOCKSHIFT_FENCE. With --json the last line on standard
-/// error is one object that says how it went; if CMD ran, a line feed comes before it, in case CMD did not end its line.
+/// error is one object that says how it went, unless what was typed makes no sense; if CMD ran, a line feed comes before it, in
+/// case CMD did not end its line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -56,7 +57,8 @@ pub(super) struct Args {
     /// How long the lock outlives its holder if the holder dies
     #[arg(long, value_name = "D", default_value = "30s", value_parser = values::lease)]
     lease: Lease,
-    /// Give up after this long; without it, wait until the lock is free
+    /// Give up after this long; without it, wait until the lock is free. A server that cannot be used is waited for as long;
+    /// without it, for 30s, and only if it has answered before
     #[arg(long, short, value_name = "D", value_parser = values::length, conflicts_with = "nonblock")]
     wait: Option<Duration>,
     /// Try once, do not wait
@@ -66,7 +68,7 @@ pub(super) struct Args {
     /// behind a holder of `token` with `backoff`, which publishes nothing, one with `notified` may sleep until the lease ends
     #[arg(long, value_enum, default_value_t = WaitPolicy::Backoff)]
     wait_policy: WaitPolicy,
-    /// The exit status if the lock is not acquired; 0 also means: without a message
+    /// The exit status if another client holds the lock; 0 also means: without a message
     #[arg(long, short = 'E', value_name = "N", default_value_t = 1)]
     conflict_exit_code: u8,
     /// What to do with CMD when the lock is lost, or cannot be renewed before the lease ends
@@ -91,14 +93,17 @@ pub(super) struct Args {
 
 /// Runs CMD under the lock.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
-    let server =
-        if args.protocol.spans_servers() { args.server.masters()? } else { ServerChoice::One(args.server.server()?) };
+    let server = match args.server() {
+        Err(failure) if failure.exit() == Exit::Usage => return Err(failure),
+        server => server,
+    };
     let grace = command::grace(args.lease, args.kill_after).map_err(|error| Failure::new(Exit::Usage, error))?;
     let events = RunEvents::listen()?;
     let messages = Messages::start(args.verbosity())?;
     let key = args.key()?;
     let mut ran = Ran::new(key.to_string(), args.protocol.to_string());
-    let exit = args.run_under_lock(&key, &server, grace, &events, &messages, &mut ran).unwrap_or_else(|failure| {
+    let exit = server.and_then(|server| args.run_under_lock(&key, &server, grace, &events, &messages, &mut ran));
+    let exit = exit.unwrap_or_else(|failure| {
         messages.warn(failure.sentence());
         failure.exit()
     });
@@ -112,6 +117,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 }
 
 impl Args {
+    fn server(&self) -> Result<ServerChoice, Failure> {
+        if self.protocol.spans_servers() { self.server.masters() } else { self.server.server().map(ServerChoice::One) }
+    }
+
     /// The key, which CMD can be told.
     fn key(&self) -> Result<Key, Failure> {
         let key = self.typed_key()?;
@@ -232,7 +241,7 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 
 \x1b[1;4mExit status:\x1b[0m
   CMD's own if it ran; 128 and the number of the signal that ended it
-  1      the lock was not acquired (or as --conflict-exit-code says); CMD has not run
+  1      another client holds the lock (or as --conflict-exit-code says); CMD has not run
   2      what was typed makes no sense
   3      the server or the key cannot be used; CMD has not run, or was killed with its supervisor
   4      the outcome is unknown: the reply to an attempt was lost; CMD has not run
@@ -244,8 +253,9 @@ const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
 
 \x1b[1;4mWhat is guaranteed, and what is not:\x1b[0m
   The lock is released only when CMD and all processes that it started have ended. If lockshift is
-  killed, they are killed at once, and the lock ends with its lease. If lockshift is stopped, or
-  the server cannot be reached, they are killed before the lease ends.
+  killed, they are killed at once, and the lock ends with its lease; one without an expiry stays.
+  If lockshift is stopped, or the server cannot be reached, they are killed before the lease ends,
+  unless --on-lost warn. A release that fails is repeated for 5s at most, or until a signal comes.
 
   Not followed: a daemon, which is a process other than CMD that has made a session of its own.
   While CMD runs it is killed with CMD; when CMD ends without being killed, it may run on after

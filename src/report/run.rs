@@ -18,7 +18,7 @@ pub struct Ran {
     pub waited_ms: u64,
     /// How long the command ran; `None` if it did not.
     pub ran_ms: Option<u64>,
-    /// The command's exit status, 128 and a signal if one ended it; `None` if it did not run.
+    /// The command's exit status, 128 and a signal if one ended it; `None` if it did not run, or was killed with its supervisor.
     pub status: Option<u8>,
     /// Whether the lock was lost while the command ran.
     pub lost: bool,
@@ -45,7 +45,7 @@ pub enum Released {
     StillHeld,
     /// Ours was released; another client had written into the key meanwhile.
     Intruded,
-    /// The server could not be reached or refused, or its reply was lost: if the lock is still there, its lease ends it.
+    /// The server could not be reached or refused, or a reply was lost: if the lock is still there, its lease ends it.
     Unknown,
 }
 

@@ -318,6 +318,21 @@ fn it_says_in_json_how_it_went() {
 }
 
 #[test]
+fn a_server_that_cannot_be_used_ends_in_json_too() {
+    let mut scene = Scene::new();
+    let address = scene.server.address();
+    let refused = |url: String| {
+        let mut command = lockshift();
+        command.env("REDIS_URL", url);
+        let refused = done(command, ["run", "stock", "--json", "--", "true"]);
+        assert_eq!((refused.code, refused.note()["acquired"].as_bool()), (Some(3), Some(false)), "{refused:?}");
+    };
+    refused(format!("rediss://{address}"));
+    scene.server.kill();
+    refused(format!("redis://{address}"));
+}
+
+#[test]
 fn the_last_line_is_json_whatever_the_command_writes_before_it() {
     let scene = Scene::new();
     for (words, before) in [("partial", "partial\n"), ("whole\\n", "whole\n\n"), ("", "\n")] {
