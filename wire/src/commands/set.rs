@@ -91,8 +91,10 @@ impl<'a> Set<'a> {
     fn write_expiry<L: WordSink>(&self, sink: L) -> L {
         match self.expiry {
             None => sink,
-            Some(Expiry::Ex(lease)) => sink.arg("EX").arg_int(ceil_to(lease.as_nanos(), 1_000_000_000)),
-            Some(Expiry::Px(lease)) => sink.arg("PX").arg_int(ceil_to(lease.as_nanos(), 1_000_000)),
+            Some(Expiry::Ex(lease)) => sink.arg("EX").arg_int(whole(lease.as_secs().into(), lease.subsec_nanos())),
+            Some(Expiry::Px(lease)) => {
+                sink.arg("PX").arg_int(whole(lease.as_millis(), lease.subsec_nanos() % 1_000_000))
+            }
             Some(Expiry::ExAt(until)) => sink.arg("EXAT").arg_int(ceil_to(after_1970(until), 1_000_000_000)),
             Some(Expiry::PxAt(until)) => sink.arg("PXAT").arg_int(ceil_to(after_1970(until), 1_000_000)),
             Some(Expiry::KeepTtl) => sink.arg("KEEPTTL"),
@@ -128,6 +130,11 @@ impl Transcript {
     pub fn set_get(&mut self, set: &Set<'_>) -> Turn<Option<Vec<u8>>> {
         self.ask_bulk(set.command().arg("GET"))
     }
+}
+
+/// So many units and a `rest` of one, rounded up. A lease is divided once for each run of a protocol, and 128 bits take long.
+fn whole(units: u128, rest: u32) -> i64 {
+    i64::try_from(units).map_or(i64::MAX, |units| units.saturating_add(i64::from(rest > 0)))
 }
 
 fn after_1970(moment: UnixTime) -> u128 {
