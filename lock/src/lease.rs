@@ -39,9 +39,10 @@ impl Lease {
     /// If the unit is zero.
     #[must_use]
     pub fn rounded_up_to(self, unit: Duration) -> Self {
-        let units = self.0.as_nanos().div_ceil(unit.as_nanos());
-        let nanos = u64::try_from(units * unit.as_nanos()).unwrap_or(u64::MAX);
-        Self(Duration::from_nanos(nanos).clamp(Self::MIN, Self::MAX))
+        // A hundred years are fewer than 64 bits of nanoseconds, and 128 take long to divide.
+        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let rounded = nanos(self.0).div_ceil(nanos(unit)).saturating_mul(nanos(unit));
+        Self(Duration::from_nanos(rounded).clamp(Self::MIN, Self::MAX))
     }
 
     /// How far two clocks may drift apart meanwhile, as Redlock's authors reckon: 1 % of the lease and 2 ms.

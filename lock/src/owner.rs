@@ -41,6 +41,11 @@ impl Token {
         hex(self.0)
     }
 
+    /// The same digits in place: protocols write them on every rerun.
+    pub fn hex_digits(self) -> [u8; 32] {
+        hex_digits(self.0)
+    }
+
     /// The token as a version 4 UUID, 36 characters: six of its bits give way to version and variant.
     pub fn uuid(self) -> String {
         let mut bytes = self.0;
@@ -51,14 +56,19 @@ impl Token {
     }
 }
 
-/// Two lower-case hex digits a byte. Protocols ask for this on every rerun, and `format!` takes several times as long.
 fn hex(bytes: [u8; 16]) -> String {
-    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    str::from_utf8(&hex_digits(bytes)).expect("hex digits are ASCII").into()
+}
+
+/// Two lower-case hex digits a byte. Protocols ask for this on every rerun, and `format!` takes several times as long. Without a
+/// table, all digits are found at once.
+fn hex_digits(bytes: [u8; 16]) -> [u8; 32] {
+    let digit = |value: u8| value + if value < 10 { b'0' } else { b'a' - 10 };
     let mut digits = [0; 32];
     for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
         pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
     }
-    str::from_utf8(&digits).expect("hex digits are ASCII").into()
+    digits
 }
 
 impl fmt::Debug for Token {
