@@ -92,13 +92,13 @@ impl Locker for TokenLock {
 
     fn acquire(&self, owner: &Owner, redis: &mut Transcript) -> Turn<Acquired> {
         let since = redis.clock()?;
-        let token = owner.token.hex().into_bytes();
+        let token = owner.token.hex_digits();
         let set = Set::new(&self.key, &token).only(Only::IfMissing);
         let expiry = self.timing.expiry(self.lease(), since.wall);
         if !redis.set(&expiry.map_or(set, |expiry| set.expiry(expiry)))? {
             return self.held(redis);
         }
-        let hold = Hold { value: token, since, lease: self.lease(), fence: None };
+        let hold = Hold { value: token.to_vec(), since, lease: self.lease(), fence: None };
         let counted = self.limited_by_server(hold, redis)?;
         Ok(Acquired::Won(counted.unwrap_or_else(|hold| Hold { lease: ALREADY_EXPIRED, ..hold })))
     }
@@ -133,7 +133,7 @@ impl Locker for TokenLock {
     }
 
     fn disclaim(&self, owner: &Owner, redis: &mut Transcript) -> Turn<()> {
-        self.delete_if_equal(owner.token.hex().as_bytes(), redis).map(drop)
+        self.delete_if_equal(&owner.token.hex_digits(), redis).map(drop)
     }
 
     /// All waiters share one channel: a release wakes one waiter of each program.
