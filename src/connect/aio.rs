@@ -63,8 +63,8 @@ struct Peer {
     answered: LastAnswer,
 }
 
-/// When a server last answered, in nanoseconds since the origin of the clock; 0 if it owes a reply. Every command of every
-/// task notes it.
+/// When that was sent which a server has answered last, in nanoseconds since the origin of the clock; 0 if it owes a reply. Every
+/// command of every task notes it.
 struct LastAnswer(AtomicU64);
 
 impl LastAnswer {
@@ -101,14 +101,15 @@ impl Open {
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
     async fn answers(&mut self) -> bool {
+        let sent = host::mono();
         let answer = self.connection.send_packed_command(&cmd("PING")).await;
-        self.note(&answer, host::mono());
+        self.note(&answer, sent);
         answer.is_ok()
     }
 
-    fn note<T>(&self, answer: &RedisResult<T>, now: MonoTime) {
+    fn note<T>(&self, answer: &RedisResult<T>, sent: MonoTime) {
         let owes_reply = answer.as_ref().is_err_and(RedisError::is_io_error);
-        self.peer.answered.note((!owes_reply).then_some(now));
+        self.peer.answered.note((!owes_reply).then_some(sent));
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -282,9 +283,9 @@ impl SharedParts {
         }
     }
 
-    /// Notes what became of a command.
-    fn note<T>(&self, open: &Open, answer: &RedisResult<T>, now: MonoTime) {
-        open.note(answer, now);
+    /// Notes what became of a command that was sent then.
+    fn note<T>(&self, open: &Open, answer: &RedisResult<T>, sent: MonoTime) {
+        open.note(answer, sent);
         if let Err(error) = answer
             && (error.is_io_error() || error.is_unrecoverable_error())
         {
@@ -311,8 +312,9 @@ impl SharedParts {
         let node = self.target(None).await?;
         let open = self.state().open_to(&node).cloned();
         let mut open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
+        let sent = host::mono();
         let answer = open.connection.send_packed_command(command).await;
-        self.note(&open, &answer, host::mono());
+        self.note(&open, &answer, sent);
         answer
     }
 
@@ -345,9 +347,8 @@ impl SharedParts {
                     answer = answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
                 }
             }
-            now = host::mono();
             self.note(&open, &answer, now);
-            match delivery.after(&answer, now) {
+            match delivery.after(&answer, host::mono) {
                 Next::Answer => {
                     if Transaction::is_changed_by(name, answer.is_ok()) {
                         self.state().transaction.note(name, answer.is_ok());
@@ -368,11 +369,9 @@ impl SharedParts {
                     self.state().topology.iter_mut().for_each(|topology| topology.learn(slot, owner.clone()));
                 }
                 Next::Ask { host, port } => asked = Some(open.node().moved_to(&host, port)),
-                Next::Pause(pause) => {
-                    host::sleep_async(pause).await;
-                    now = host::mono();
-                }
+                Next::Pause(pause) => host::sleep_async(pause).await,
             }
+            now = host::mono();
         }
     }
 }
@@ -407,8 +406,9 @@ impl ConnectionLike for Connection {
             let slot = if is_cluster { routing::slot(&commands.get_packed_pipeline()) } else { None };
             let mut delivery = Delivery::begin(host::mono(), self.0.server.timeouts.response);
             let mut open = self.0.reached(slot, &mut delivery).await?;
+            let sent = host::mono();
             let answers = open.connection.req_packed_commands(commands, offset, count).await;
-            self.0.note(&open, &answers, host::mono());
+            self.0.note(&open, &answers, sent);
             answers
         })
     }

@@ -239,7 +239,7 @@ impl Connection {
                     .map_err(unsent)?;
             }
             let answer = self.send(&node, |connection| connection.req_packed_command(command));
-            match delivery.after(&answer, host::mono()) {
+            match delivery.after(&answer, host::mono) {
                 Next::Answer => {
                     self.transaction.note(routing::name(command), answer.is_ok());
                     return answer;

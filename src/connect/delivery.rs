@@ -55,7 +55,7 @@ impl Delivery {
     }
 
     /// What this reply says about where to send the command next.
-    pub(super) fn after(&mut self, answer: &RedisResult<Value>, now: MonoTime) -> Next {
+    pub(super) fn after(&mut self, answer: &RedisResult<Value>, now: impl FnOnce() -> MonoTime) -> Next {
         let Some(refusal) = refusal(answer) else { return Next::Answer };
         match refusal.kind() {
             ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask) if self.redirects < MOST_REDIRECTS => {
@@ -67,7 +67,7 @@ impl Delivery {
                 }
             }
             ErrorKind::Server(ServerErrorKind::TryAgain)
-                if now.saturating_since(self.began) + PAUSE < self.patience =>
+                if now().saturating_since(self.began) + PAUSE < self.patience =>
             {
                 Next::Pause(PAUSE)
             }
@@ -128,12 +128,12 @@ mod tests {
         for (text, expected) in table {
             for answer in replied(text) {
                 let mut delivery = Delivery::begin(at(0), Duration::from_secs(1));
-                assert_eq!(delivery.after(&answer, at(0)), expected, "{answer:?}");
+                assert_eq!(delivery.after(&answer, || at(0)), expected, "{answer:?}");
             }
         }
         for kind in [io::ErrorKind::TimedOut, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe] {
             let lost = Err(io::Error::from(kind).into());
-            assert_eq!(Delivery::begin(at(0), Duration::from_secs(1)).after(&lost, at(0)), Next::Answer, "{kind:?}");
+            assert_eq!(Delivery::begin(at(0), Duration::from_secs(1)).after(&lost, || at(0)), Next::Answer, "{kind:?}");
         }
     }
 
@@ -148,11 +148,11 @@ mod tests {
     fn redirects_and_pauses_end() {
         let mut delivery = Delivery::begin(at(0), Duration::from_millis(100));
         let [moved, _] = replied("-MOVED 1 a:1");
-        let followed = (0..100).filter(|_| delivery.after(&moved, at(0)) != Next::Answer).count();
+        let followed = (0..100).filter(|_| delivery.after(&moved, || at(0)) != Next::Answer).count();
         assert_eq!(followed, usize::from(MOST_REDIRECTS));
         let [again, _] = replied("-TRYAGAIN later");
-        assert_eq!(delivery.after(&again, at(79)), Next::Pause(PAUSE));
-        assert_eq!(delivery.after(&again, at(80)), Next::Answer);
+        assert_eq!(delivery.after(&again, || at(79)), Next::Pause(PAUSE));
+        assert_eq!(delivery.after(&again, || at(80)), Next::Answer);
         assert!(delivery.may_look_again());
         assert!(!delivery.may_look_again());
     }
