@@ -133,31 +133,36 @@ pub fn thread_number() -> u64 {
 pub fn task_number() -> u64 {
     const FIRST: u64 = 1 << 62;
     match tokio::task::try_id() {
-        Some(id) => FIRST | shown::number(&id),
+        Some(id) => FIRST | hashed::number(&id),
         None => thread_number(),
     }
 }
 
-/// What is opaque but shown as a number, as the id of a task.
+/// What is opaque but hashed as a number, as the id of a task.
 #[cfg(feature = "tokio")]
-mod shown {
-    use std::fmt::{Display, Result, Write};
+mod hashed {
+    use std::hash::{Hash, Hasher};
 
-    /// The number that is shown, read without an allocation.
-    pub(super) fn number(shown: &impl Display) -> u64 {
-        let mut digits = Digits(0);
-        // Reading never fails.
-        let _ = write!(digits, "{shown}");
-        digits.0
+    /// The number that is hashed. Reading what is shown would take ten times as long.
+    pub(super) fn number(hashed: &impl Hash) -> u64 {
+        let mut number = Number(0);
+        hashed.hash(&mut number);
+        number.finish()
     }
 
-    struct Digits(u64);
+    struct Number(u64);
 
-    impl Write for Digits {
-        fn write_str(&mut self, text: &str) -> Result {
-            let digits = text.bytes().filter(u8::is_ascii_digit);
-            self.0 = digits.fold(self.0, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
-            Ok(())
+    impl Hasher for Number {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0 = bytes.iter().rev().fold(self.0, |number, byte| number << 8 | u64::from(*byte));
+        }
+
+        fn write_u64(&mut self, number: u64) {
+            self.0 = number;
+        }
+
+        fn finish(&self) -> u64 {
+            self.0
         }
     }
 }
@@ -385,9 +390,10 @@ mod tests {
 
     #[cfg(feature = "tokio")]
     #[test]
-    fn a_number_that_is_shown_is_read() {
+    fn a_number_that_is_hashed_is_read() {
         for number in [0, 7, 1 << 40, u64::MAX] {
-            assert_eq!(shown::number(&number), number);
+            assert_eq!(hashed::number(&number), number);
+            assert_eq!(hashed::number(&number.to_le_bytes()), number);
         }
     }
 
