@@ -79,9 +79,9 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
             beside.release().await;
         }
         let mut connection = self.session.connection.for_holder().await;
-        let ended = self.lease.change(LeaseState::end);
+        let (ended, now) = self.lease.change(|state, now| (state.end(now), now));
         if ended.is_in_time() {
-            self.session.begin_release(&self.owner);
+            self.session.begin_release(&self.owner, now);
         }
         let released =
             self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono)).await;

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use lockshift_lock::{Acquired, Held, Hold, Locker, Owner, Ownership, RefusalScope};
-use lockshift_wire::{Command, Reply, Transcript, Turn};
+use lockshift_wire::{Command, MonoTime, Reply, Transcript, Turn};
 
 use super::counters::Counters;
 use super::entries::{self, ReentrantEntry};
 use super::error::Error;
-use super::host;
 use super::interrupted::{Interrupted, log_undone};
 use super::link::{Link, SharedLink, run};
 use super::replication::Replication;
@@ -116,13 +115,13 @@ impl<S: SharedLink> LockSession<S> {
 
     /// What this owner holds is about to be released: those of this program that wait for it come before those that have not
     /// tried yet.
-    pub(super) fn begin_release(&self, owner: &Owner) {
+    pub(super) fn begin_release(&self, owner: &Owner, now: MonoTime) {
         let Some(waiters) = self.waiters.as_ref().filter(|_| self.locker.refusal_scope() == RefusalScope::AllWaiters)
         else {
             return;
         };
         if let Some(channel) = self.locker.release_channel(owner) {
-            waiters.state().registry.begin_release(&channel, host::mono());
+            waiters.state().registry.begin_release(&channel, now);
         }
     }
 

@@ -15,7 +15,7 @@
 //! So do those that have a place in the queue of the lock, but each of them tries once before, to take that place. When the
 //! subscription is confirmed, one of them tries again for all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use lockshift_lock::{RefusalScope, ReleaseChannel, Token};
@@ -38,9 +38,20 @@ const SUBSCRIBING: Duration = Duration::from_millis(250);
 /// The waiters for releases, by channel.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
-    /// In boxes: the map moves its neighbours whenever a channel comes or goes.
-    channels: BTreeMap<ReleaseChannel, Box<Channel>>,
+    /// Where the queue of each channel is.
+    channels: BTreeMap<ReleaseChannel, usize>,
+    queues: Vec<Channel>,
+    /// The queues of no channel, without waiters: the next channels use them.
+    unused: Vec<usize>,
     next: u64,
+}
+
+/// The place of one waiter: what the registry finds it by, without comparing names. It is valid until that waiter leaves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    queue: usize,
+    /// The order in which they came.
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -48,12 +59,8 @@ struct Channel {
     subscription: Subscription,
     /// Until when a subscription that is wanted counts as about to be confirmed.
     subscribing_until: MonoTime,
-    /// By number, which is the order in which they came.
-    waiting: BTreeMap<u64, Waiter>,
-    /// The numbers by name.
-    named: BTreeMap<Token, u64>,
-    /// The numbers of those that have been woken since their last attempt by name at most.
-    asleep: BTreeSet<u64>,
+    /// With their numbers, in the order in which they came: those that leave are among the first, mostly.
+    waiting: VecDeque<(u64, Waiter)>,
     /// Until when the last attempt or release speaks for those that are alike.
     spoken_for_until: Option<MonoTime>,
     /// Whether an attempt of one with a place in the queue has begun since the subscription was confirmed, and was refused:
@@ -68,6 +75,8 @@ pub(super) struct Waiter {
     name: Token,
     scope: RefusalScope,
     wake_up: WakeUp,
+    /// Whether it has been woken since its last attempt by name at most.
+    is_asleep: bool,
     /// Whether it was woken in place of all others, and has not been refused since.
     is_woken_alone: bool,
     /// Whether its last attempt began when the subscription was confirmed.
@@ -79,7 +88,13 @@ pub(super) struct Waiter {
 impl Waiter {
     /// One that has not tried yet.
     pub(super) const fn new(name: Token, scope: RefusalScope, wake_up: WakeUp) -> Self {
-        Self { name, scope, wake_up, is_woken_alone: false, tries_confirmed: false, place_until: None }
+        let (is_asleep, is_woken_alone, tries_confirmed) = (true, false, false);
+        Self { name, scope, wake_up, is_asleep, is_woken_alone, tries_confirmed, place_until: None }
+    }
+
+    fn wake(&mut self) {
+        self.is_asleep = false;
+        self.wake_up.wake();
     }
 
     /// Whether its attempt speaks for others of the same scope.
@@ -110,12 +125,12 @@ pub(super) enum Change {
 impl WaiterRegistry {
     /// No waiters.
     pub(super) const fn new() -> Self {
-        Self { channels: BTreeMap::new(), next: 0 }
+        Self { channels: BTreeMap::new(), queues: Vec::new(), unused: Vec::new(), next: 0 }
     }
 
     /// Whether there are no waiters.
     pub(super) fn is_empty(&self) -> bool {
-        self.channels.values().all(|queue| queue.waiting.is_empty())
+        self.queues.iter().all(|queue| queue.waiting.is_empty())
     }
 
     /// Whether a waiter that begins now misses no release.
@@ -125,7 +140,8 @@ impl WaiterRegistry {
 
     /// How many wait on this channel, if a release there would wake them.
     pub(super) fn waiters(&self, channel: &ReleaseChannel) -> Option<usize> {
-        self.is_confirmed(channel).then(|| self.channels[channel].waiting.len())
+        let queue = self.queue(channel)?;
+        (queue.subscription == Subscription::Confirmed).then_some(queue.waiting.len())
     }
 
     /// Whether the command for it has not been sent yet.
@@ -136,82 +152,92 @@ impl WaiterRegistry {
     /// What to send to the server now; it counts as sent.
     pub(super) fn due(&mut self, now: MonoTime) -> Vec<Change> {
         let mut due = Vec::new();
-        self.channels.retain(|channel, queue| {
+        self.channels.retain(|channel, place| {
+            let queue = &mut self.queues[*place];
             let is_idle = queue.idle_since.is_some_and(|since| now.saturating_since(since) >= LINGER);
             match queue.subscription {
-                Subscription::Wanted if is_idle => return false,
+                Subscription::Wanted if is_idle => {}
                 Subscription::Wanted => {
                     queue.subscription = Subscription::Asked;
                     due.push(Change::Listen(channel.clone()));
+                    return true;
                 }
-                Subscription::Confirmed if is_idle => {
-                    due.push(Change::Leave(channel.clone()));
-                    return false;
+                Subscription::Confirmed if is_idle => due.push(Change::Leave(channel.clone())),
+                Subscription::Unneeded | Subscription::Asked | Subscription::Confirmed | Subscription::Refused => {
+                    return true;
                 }
-                Subscription::Unneeded | Subscription::Asked | Subscription::Confirmed | Subscription::Refused => {}
             }
-            true
+            self.unused.push(*place);
+            false
         });
         due
     }
 
     /// The server has refused the subscription. The waiters are not woken: they poll.
     pub(super) fn refused(&mut self, channel: &ReleaseChannel) {
-        if let Some(queue) = self.channels.get_mut(channel) {
+        if let Some(queue) = self.queue_mut(channel) {
             queue.subscription = Subscription::Refused;
         }
     }
 
     fn subscription(&self, channel: &ReleaseChannel) -> Option<Subscription> {
-        self.channels.get(channel).map(|queue| queue.subscription)
+        self.queue(channel).map(|queue| queue.subscription)
+    }
+
+    fn queue(&self, channel: &ReleaseChannel) -> Option<&Channel> {
+        self.channels.get(channel).map(|place| &self.queues[*place])
+    }
+
+    fn queue_mut(&mut self, channel: &ReleaseChannel) -> Option<&mut Channel> {
+        self.channels.get(channel).map(|place| &mut self.queues[*place])
     }
 
     /// A waiter begins before its first attempt, the last in line.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> u64 {
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> Place {
         let number = self.next;
         self.next += 1;
-        let queue = self.channels.entry(channel.clone()).or_insert_with(|| Box::new(Channel::new()));
-        queue.idle_since = None;
-        queue.asleep.insert(number);
-        queue.named.insert(waiter.name, number);
-        queue.waiting.insert(number, waiter);
-        number
+        let queue = *self.channels.entry(channel.clone()).or_insert_with(|| match self.unused.pop() {
+            Some(unused) => {
+                self.queues[unused].reset();
+                unused
+            }
+            None => {
+                self.queues.push(Channel::new());
+                self.queues.len() - 1
+            }
+        });
+        self.queues[queue].idle_since = None;
+        self.queues[queue].waiting.push_back((number, waiter));
+        Place { queue, number }
     }
 
     /// A waiter begins after an attempt that was refused, the last in line. Where the subscription is confirmed already it is
     /// woken at once, unless one that is like it came before: the lock may have been released since that attempt.
-    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, mut waiter: Waiter, now: MonoTime) -> u64 {
+    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, mut waiter: Waiter, now: MonoTime) -> Place {
         if waiter.scope == RefusalScope::QueuedWaiters {
             // What was sent to it before it entered is lost, and no attempt of another brings it back.
             waiter.scope = RefusalScope::OneWaiter;
         }
-        let number = self.enter(channel, waiter);
-        self.want(channel, now);
-        if let Some(queue) = self.channels.get_mut(channel)
-            && queue.subscription == Subscription::Confirmed
-            && !queue.is_behind(number)
-        {
-            queue.wake(number);
+        let place = self.enter(channel, waiter);
+        let queue = &mut self.queues[place.queue];
+        queue.want(now);
+        if queue.subscription == Subscription::Confirmed && !queue.is_behind(place.number) {
+            queue.wake(place.number);
         }
-        number
+        place
     }
 
     /// One that waits has been refused: it needs the subscription.
     pub(super) fn want(&mut self, channel: &ReleaseChannel, now: MonoTime) {
-        if let Some(queue) = self.channels.get_mut(channel)
-            && queue.subscription == Subscription::Unneeded
-        {
-            queue.subscription = Subscription::Wanted;
-            queue.subscribing_until = now.saturating_add(SUBSCRIBING);
-        }
+        self.queue_mut(channel).into_iter().for_each(|queue| queue.want(now));
     }
 
     /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it and will be
     /// woken before it, and another has tried or released only just. One with a place in the queue of the lock also sleeps for
     /// as long as that is kept, when it is certain to be notified.
-    pub(super) fn spoken_for_until(&self, channel: &ReleaseChannel, number: u64, now: MonoTime) -> Option<MonoTime> {
-        let queue = self.channels.get(channel)?;
-        let waiter = queue.waiting.get(&number)?;
+    pub(super) fn spoken_for_until(&self, Place { queue, number }: Place, now: MonoTime) -> Option<MonoTime> {
+        let queue = &self.queues[queue];
+        let waiter = queue.waiter(number)?;
         let until = match queue.subscription {
             Subscription::Unneeded | Subscription::Confirmed => queue.spoken_for_until?,
             Subscription::Wanted | Subscription::Asked => queue.spoken_for_until?.min(queue.subscribing_until),
@@ -224,17 +250,18 @@ impl WaiterRegistry {
             RefusalScope::QueuedWaiters => until.min(waiter.place_until?),
             RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys => until,
         };
-        let is_asleep = queue.asleep.contains(&number) && !waiter.wake_up.is_woken();
+        let is_asleep = waiter.is_asleep && !waiter.wake_up.is_woken();
         (now < until && is_asleep).then_some(until)
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, channel: &ReleaseChannel, number: u64, now: MonoTime) {
-        let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
+    pub(super) fn begin_attempt(&mut self, Place { queue, number }: Place, now: MonoTime) {
+        let queue = &mut self.queues[queue];
+        let is_confirmed = queue.subscription == Subscription::Confirmed;
+        let Some(waiter) = queue.waiter_mut(number) else { return };
         waiter.wake_up.clear();
-        waiter.tries_confirmed = queue.subscription == Subscription::Confirmed;
-        queue.asleep.insert(number);
+        waiter.tries_confirmed = is_confirmed;
+        waiter.is_asleep = true;
         if waiter.speaks_for_others() {
             queue.speak_for_others(now);
         }
@@ -242,14 +269,14 @@ impl WaiterRegistry {
 
     /// A client of this program is about to release. The first that waits will be woken.
     pub(super) fn begin_release(&mut self, channel: &ReleaseChannel, now: MonoTime) {
-        self.channels.get_mut(channel).into_iter().for_each(|queue| queue.speak_for_others(now));
+        self.queue_mut(channel).into_iter().for_each(|queue| queue.speak_for_others(now));
     }
 
     /// An attempt of this waiter was refused, by a lease that may end then, if that is known. Where the lock needs other keys as
     /// well, the wake-up that no other waiter has had goes to the next one.
-    pub(super) fn attempt_refused(&mut self, channel: &ReleaseChannel, number: u64, lease_end: Option<MonoTime>) {
-        let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.get_mut(&number) else { return };
+    pub(super) fn attempt_refused(&mut self, Place { queue, number }: Place, lease_end: Option<MonoTime>) {
+        let queue = &mut self.queues[queue];
+        let Some(waiter) = queue.waiter_mut(number) else { return };
         let was_woken_alone = std::mem::take(&mut waiter.is_woken_alone);
         match (waiter.scope, lease_end) {
             (RefusalScope::AllWaiters, Some(lease_end)) => {
@@ -257,7 +284,8 @@ impl WaiterRegistry {
             }
             (RefusalScope::QueuedWaiters, place_until) => {
                 waiter.place_until = place_until;
-                queue.is_checked |= waiter.tries_confirmed;
+                let tried_confirmed = waiter.tries_confirmed;
+                queue.is_checked |= tried_confirmed;
             }
             (RefusalScope::OtherKeys, _) if was_woken_alone => queue.wake_one_from(number + 1),
             (RefusalScope::AllWaiters | RefusalScope::OneWaiter | RefusalScope::OtherKeys, _) => {}
@@ -266,31 +294,38 @@ impl WaiterRegistry {
 
     /// A waiter leaves. If it was woken since its last attempt, or `passes_on` the wake-up of that attempt, the next one is
     /// woken in its place; so is the next one of those that are alike where no release would wake it yet.
-    pub(super) fn leave(&mut self, channel: &ReleaseChannel, number: u64, passes_on: bool, now: MonoTime) {
-        let Some(queue) = self.channels.get_mut(channel) else { return };
-        let Some(waiter) = queue.waiting.remove(&number) else { return };
-        queue.named.remove(&waiter.name);
-        let was_awake = !queue.asleep.remove(&number);
+    pub(super) fn leave(
+        &mut self,
+        channel: &ReleaseChannel,
+        place: Place,
+        passes_on: bool,
+        now: impl FnOnce() -> MonoTime,
+    ) {
+        let queue = &mut self.queues[place.queue];
+        let Some((_, waiter)) = queue.index(place.number).and_then(|index| queue.waiting.remove(index)) else { return };
         let is_unheard =
             matches!(queue.subscription, Subscription::Unneeded | Subscription::Wanted | Subscription::Asked);
-        if passes_on || was_awake || waiter.speaks_for_others() && is_unheard {
+        if passes_on || !waiter.is_asleep || waiter.speaks_for_others() && is_unheard {
             queue.wake_one();
         }
         if queue.waiting.is_empty() {
-            queue.idle_since = Some(now);
             if matches!(queue.subscription, Subscription::Unneeded | Subscription::Refused) {
                 self.channels.remove(channel);
+                self.unused.push(place.queue);
+            } else {
+                queue.idle_since = Some(now());
             }
         }
     }
 
     /// The server has confirmed the subscription: all waiters have to try once more, of those that are alike the first.
     pub(super) fn confirmed(&mut self, channel: &ReleaseChannel) {
-        if let Some(queue) = self.channels.get_mut(channel) {
+        if let Some(queue) = self.queue_mut(channel) {
             queue.subscription = Subscription::Confirmed;
             queue.is_checked = false;
-            queue.waiting.values_mut().for_each(|waiter| waiter.tries_confirmed = false);
-            let due: Vec<u64> = queue.asleep.iter().copied().filter(|number| !queue.is_behind(*number)).collect();
+            queue.waiting.iter_mut().for_each(|(_, waiter)| waiter.tries_confirmed = false);
+            let asleep = queue.waiting.iter().filter(|(_, waiter)| waiter.is_asleep).map(|(number, _)| *number);
+            let due: Vec<u64> = asleep.filter(|number| !queue.is_behind(*number)).collect();
             due.into_iter().for_each(|number| queue.wake(number));
         }
     }
@@ -298,7 +333,7 @@ impl WaiterRegistry {
     /// The server has ended the subscription: to a sharded channel, whose slot has moved to another node. All are woken, as
     /// anything may have been missed, and it is asked for again.
     pub(super) fn lost(&mut self, channel: &ReleaseChannel) {
-        if let Some(queue) = self.channels.get_mut(channel)
+        if let Some(queue) = self.queue_mut(channel)
             && queue.subscription == Subscription::Confirmed
         {
             queue.subscription = Subscription::Wanted;
@@ -308,7 +343,7 @@ impl WaiterRegistry {
 
     /// A message came.
     pub(super) fn received(&mut self, channel: &ReleaseChannel, message: &[u8], now: MonoTime) {
-        let Some(queue) = self.channels.get_mut(channel) else { return };
+        let Some(queue) = self.queue_mut(channel) else { return };
         match message {
             b"0" => {
                 queue.wake_one();
@@ -324,11 +359,18 @@ impl WaiterRegistry {
 
     /// The connection broke, and with it every subscription. All are woken: anything may have been missed.
     pub(super) fn broke(&mut self) {
-        self.channels.retain(|_, queue| !queue.waiting.is_empty());
-        for queue in self.channels.values_mut().filter(|queue| queue.subscription != Subscription::Unneeded) {
-            queue.subscription = Subscription::Wanted;
-            queue.wake_all();
-        }
+        self.channels.retain(|_, place| {
+            let queue = &mut self.queues[*place];
+            if queue.waiting.is_empty() {
+                self.unused.push(*place);
+                return false;
+            }
+            if queue.subscription != Subscription::Unneeded {
+                queue.subscription = Subscription::Wanted;
+                queue.wake_all();
+            }
+            true
+        });
     }
 }
 
@@ -346,12 +388,38 @@ impl Channel {
         Self {
             subscription: Subscription::Unneeded,
             subscribing_until: MonoTime::since_origin(Duration::ZERO),
-            waiting: BTreeMap::new(),
-            named: BTreeMap::new(),
-            asleep: BTreeSet::new(),
+            waiting: VecDeque::new(),
             spoken_for_until: None,
             is_checked: false,
             idle_since: None,
+        }
+    }
+
+    /// Makes it that of another channel, without waiters. It keeps the room of a few.
+    fn reset(&mut self) {
+        const FEW: usize = 4;
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.shrink_to(FEW);
+        *self = Self { waiting, ..Self::new() };
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        self.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()
+    }
+
+    fn waiter(&self, number: u64) -> Option<&Waiter> {
+        self.index(number).map(|index| &self.waiting[index].1)
+    }
+
+    fn waiter_mut(&mut self, number: u64) -> Option<&mut Waiter> {
+        self.index(number).map(|index| &mut self.waiting[index].1)
+    }
+
+    /// One that waits here has been refused.
+    fn want(&mut self, now: MonoTime) {
+        if self.subscription == Subscription::Unneeded {
+            self.subscription = Subscription::Wanted;
+            self.subscribing_until = now.saturating_add(SUBSCRIBING);
         }
     }
 
@@ -360,40 +428,40 @@ impl Channel {
         self.spoken_for_until = Some(now.saturating_add(SPEAKS_FOR_OTHERS));
     }
 
-    /// Wakes the first that is not awake already, which takes no longer if many are. If all are, each will try later than
-    /// now.
+    /// Wakes the first that is not awake already. If all are, each will try later than now.
     fn wake_one(&mut self) {
         self.wake_one_from(0);
     }
 
     /// The same, of those that have this number or a higher one.
     fn wake_one_from(&mut self, number: u64) {
-        let Some(first) = self.asleep.range(number..).next().copied() else { return };
-        self.wake(first);
-        self.waiting.get_mut(&first).into_iter().for_each(|waiter| waiter.is_woken_alone = true);
+        let from = self.waiting.partition_point(|(other, _)| *other < number);
+        if let Some((_, first)) = self.waiting.range_mut(from..).find(|(_, waiter)| waiter.is_asleep) {
+            first.wake();
+            first.is_woken_alone = true;
+        }
     }
 
     fn wake(&mut self, number: u64) {
-        self.asleep.remove(&number);
-        self.waiting.get(&number).into_iter().for_each(|waiter| waiter.wake_up.wake());
+        self.waiter_mut(number).into_iter().for_each(Waiter::wake);
     }
 
     /// Whether one that is like this waiter, and speaks for it, came before it.
     fn is_behind(&self, number: u64) -> bool {
-        self.waiting
-            .get(&number)
+        let mut earlier = self.waiting.iter().take_while(|(other, _)| *other < number);
+        self.waiter(number)
             .filter(|waiter| waiter.speaks_for_others())
-            .is_some_and(|waiter| self.waiting.range(..number).any(|(_, earlier)| earlier.scope == waiter.scope))
+            .is_some_and(|waiter| earlier.any(|(_, earlier)| earlier.scope == waiter.scope))
     }
 
-    /// What wakes the waiter of this name, if it still waits.
+    /// What wakes the waiter of this name, if it still waits. A protocol names the first of a queue, which is among the first
+    /// that came.
     fn named(&self, name: Token) -> impl Iterator<Item = &WakeUp> {
-        self.named.get(&name).and_then(|number| self.waiting.get(number)).map(|waiter| &waiter.wake_up).into_iter()
+        self.waiting.iter().find(|(_, waiter)| waiter.name == name).map(|(_, waiter)| &waiter.wake_up).into_iter()
     }
 
     fn wake_all(&mut self) {
-        self.asleep.clear();
-        self.waiting.values().for_each(|waiter| waiter.wake_up.wake());
+        self.waiting.iter_mut().for_each(|(_, waiter)| waiter.wake());
     }
 }
 

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockshift_lock::{Held, Hold, RefusalScope, ReleaseChannel};
+use lockshift_wire::MonoTime;
 
 use super::acquisition::Acquisition;
 use super::error::Error;
 use super::host;
 use super::outcome::Attempt;
 use super::wait::{Patience, Wait};
-use super::waiters::{Waiter, WaiterRegistry};
+use super::waiters::{Place, Waiter, WaiterRegistry};
 use super::wake_up::WakeUp;
 
 /// The shortest pause of a waiter that keeps its place in a queue.
@@ -74,11 +75,9 @@ pub(super) trait Listener {
     fn listen(&self, channel: &ReleaseChannel);
 }
 
-/// One waiter on a channel. Dropped while it owes a wake-up, it passes the wake-up on to the next.
+/// One waiter on a channel.
 struct NotifiedWaiter {
-    waiters: Arc<Waiters>,
-    channel: ReleaseChannel,
-    number: u64,
+    place: Place,
     wake_up: WakeUp,
     owes_wake_up: bool,
 }
@@ -87,23 +86,17 @@ impl NotifiedWaiter {
     fn enter(
         (listener, channel): &(&impl Listener, ReleaseChannel),
         acquisition: &Acquisition,
-        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> u64,
+        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> Place,
     ) -> Self {
-        let (waiters, wake_up) = (Arc::clone(listener.waiters()), WakeUp::default());
+        let wake_up = WakeUp::default();
         let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());
         let waiter = Waiter::new(name, scope, wake_up.clone());
-        let number = enter(&mut waiters.state().registry, channel, waiter);
-        Self { waiters, channel: channel.clone(), number, wake_up, owes_wake_up: false }
+        let place = enter(&mut listener.waiters().state().registry, channel, waiter);
+        Self { place, wake_up, owes_wake_up: false }
     }
 }
 
-impl Drop for NotifiedWaiter {
-    fn drop(&mut self) {
-        self.waiters.state().registry.leave(&self.channel, self.number, self.owes_wake_up, host::mono());
-    }
-}
-
-/// One wait for a lock, which begins now.
+/// One wait for a lock, which begins now. Dropped while its waiter owes a wake-up, it passes the wake-up on to the next.
 pub(super) struct Waiting<'a, L: Listener> {
     patience: Patience<'a>,
     /// Where it is to wait for notifications.
@@ -124,29 +117,30 @@ impl<'a, L: Listener> Waiting<'a, L> {
     }
 
     /// The same wait, which takes no turns with others.
-    pub(super) fn without_turns(self) -> Self {
-        Self { takes_turns: false, ..self }
+    pub(super) fn without_turns(mut self) -> Self {
+        self.takes_turns = false;
+        self
     }
 
     /// For how long to sleep on instead of trying, because the attempt of another waiter speaks for this one or its place in a
     /// queue is kept, and what ends that sleep sooner; `None` if an attempt is due. To be asked again after the sleep.
-    pub(super) fn spoken_for(&mut self, acquisition: &Acquisition) -> Option<(Duration, &WakeUp)> {
+    pub(super) fn spoken_for(&mut self, acquisition: &Acquisition, now: MonoTime) -> Option<(Duration, &WakeUp)> {
         if !self.takes_turns {
             return None;
         }
         self.enter_before_attempt(acquisition);
-        let (waiter, now) = (self.waiter.as_ref()?, host::mono());
-        let until = waiter.waiters.state().registry.spoken_for_until(&waiter.channel, waiter.number, now)?;
+        let ((listener, _), waiter) = self.listener.as_ref().zip(self.waiter.as_ref())?;
+        let until = listener.waiters().state().registry.spoken_for_until(waiter.place, now)?;
         let pause = self.patience.without_a_try(until.saturating_since(now), now)?;
         Some((pause, &waiter.wake_up))
     }
 
     /// An attempt begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition) {
+    pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition, now: MonoTime) {
         self.enter_before_attempt(acquisition);
-        if let Some(waiter) = &mut self.waiter {
+        if let (Some((listener, _)), Some(waiter)) = (&self.listener, &mut self.waiter) {
             waiter.owes_wake_up = true;
-            waiter.waiters.state().registry.begin_attempt(&waiter.channel, waiter.number, host::mono());
+            listener.waiters().state().registry.begin_attempt(waiter.place, now);
         }
     }
 
@@ -174,10 +168,11 @@ impl<'a, L: Listener> Waiting<'a, L> {
         // If it has not used its wake-up, that is passed on when this waiter leaves.
         let used = attempt.as_ref().is_ok_and(Attempt::uses_the_wake_up);
         self.waiter.iter_mut().for_each(|waiter| waiter.owes_wake_up = !used);
-        let waiters = self.waiter.as_ref().and_then(|waiter| waiter.waiters.state().registry.waiters(&waiter.channel));
-        if let (Some(waiter), Ok(Attempt::Held(held))) = (&self.waiter, attempt) {
+        let entered = self.listener.as_ref().zip(self.waiter.as_ref());
+        let waiters = entered.and_then(|((listener, channel), _)| listener.waiters().state().registry.waiters(channel));
+        if let (Some(((listener, _), waiter)), Ok(Attempt::Held(held))) = (entered, attempt) {
             let lease_end = held.retry_in.map(|left| host::mono().saturating_add(left));
-            waiter.waiters.state().registry.attempt_refused(&waiter.channel, waiter.number, lease_end);
+            listener.waiters().state().registry.attempt_refused(waiter.place, lease_end);
         }
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
         let pause = match attempt {
@@ -190,7 +185,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
         };
         if !matches!(attempt, Ok(Attempt::Held(_))) {
             // The next attempt has another name, and no wake-up cuts the pause before it short.
-            self.waiter = None;
+            self.leave();
         } else if let Some(place @ (listener, channel)) = &self.listener {
             let now = host::mono();
             if self.waiter.is_some() {
@@ -209,6 +204,14 @@ impl<'a, L: Listener> Waiting<'a, L> {
         Some(pause)
     }
 
+    /// Leaves the waiters, if it has entered.
+    fn leave(&mut self) {
+        if let (Some((listener, channel)), Some(waiter)) = (&self.listener, self.waiter.take()) {
+            let mut state = listener.waiters().state();
+            state.registry.leave(channel, waiter.place, waiter.owes_wake_up, host::mono);
+        }
+    }
+
     /// What it holds by the message that has woken it, if that handed the lock over.
     pub(super) fn granted(&self, acquisition: &Acquisition) -> Option<Hold> {
         let message = self.wake_up()?.take_message()?;
@@ -218,5 +221,11 @@ impl<'a, L: Listener> Waiting<'a, L> {
     /// What wakes it before the pause has passed, if it waits for notifications.
     pub(super) fn wake_up(&self) -> Option<&WakeUp> {
         self.waiter.as_ref().map(|waiter| &waiter.wake_up)
+    }
+}
+
+impl<L: Listener> Drop for Waiting<'_, L> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }

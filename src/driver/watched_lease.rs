@@ -1,6 +1,7 @@
 //! A lease that a guard, its renewal and any number of watchers share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lockshift_lock::Released;
 use lockshift_wire::MonoTime;
@@ -28,6 +29,11 @@ impl WatchedLease {
     /// Whether it has ended by then.
     pub(super) fn has_ended(&self, now: MonoTime) -> bool {
         self.inner().state.ending(now).is_some()
+    }
+
+    /// For how long the holder may still work then.
+    pub(super) fn remaining(&self, now: MonoTime) -> Duration {
+        self.inner().state.remaining(now)
     }
 
     /// What is asked of it, now.
@@ -80,8 +86,6 @@ impl WatchedLease {
 
 #[test]
 fn a_change_wakes_every_watcher_that_still_waits() {
-    use std::time::Duration;
-
     use lockshift_lock::{Hold, Lease};
 
     let hour = Duration::from_secs(3600);

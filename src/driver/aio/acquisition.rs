@@ -41,22 +41,25 @@ impl<C: Carrier + 'static> Acquiring<C> {
         Ok(Box::new(Self { session, shadow: shadow.cloned(), runtime, acquisition }))
     }
 
-    /// Tries once. If this future is dropped the attempt goes on to its end, and what it wins or leaves is released.
+    /// Tries once, from `began` on, which is now. If this future is dropped the attempt goes on to its end, and what it wins or
+    /// leaves is released.
     ///
     /// # Errors
     /// The runtime is shutting down. That the server cannot be used is the attempt's own result.
-    pub(super) async fn attempt(mut self: Box<Self>) -> Result<(Box<Self>, Result<Attempt<Guard<C>>, Error>), Error> {
+    pub(super) async fn attempt(
+        mut self: Box<Self>,
+        began: MonoTime,
+    ) -> Result<(Box<Self>, Result<Attempt<Guard<C>>, Error>), Error> {
         let place = self.session.connection.workplace.now(&self.runtime);
         let locker = Arc::clone(&self.session.locker);
-        let attempt = Box::pin(async {
-            let attempt = self.carry_out().await;
+        let attempt = Box::pin(async move {
+            let attempt = self.carry_out(began).await;
             Ok((self, attempt))
         });
         to_the_end(place, locker.key(), attempt).await
     }
 
-    async fn carry_out(&mut self) -> Result<Attempt<Guard<C>>, Error> {
-        let began = host::mono();
+    async fn carry_out(&mut self, began: MonoTime) -> Result<Attempt<Guard<C>>, Error> {
         match self.session.attempt(&self.acquisition.owner()).await? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();

@@ -102,7 +102,9 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     /// The server cannot be used, and nothing of ours is left there as far as one can tell; or this is not a tokio
     /// runtime.
     pub async fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        let (acquiring, attempt) = Acquiring::begin(self.session(), self.shadow.as_ref())?.attempt().await?;
+        let acquiring = Acquiring::begin(self.session(), self.shadow.as_ref())?;
+        let began = acquiring.acquisition.began();
+        let (acquiring, attempt) = acquiring.attempt(began).await?;
         acquiring.give_up().await;
         attempt
     }
@@ -119,17 +121,19 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
     pub async fn acquire(&self, wait: &Wait) -> Result<Attempt<Guard<C>>, Error> {
         let mut acquiring = Acquiring::begin(self.session(), self.shadow.as_ref())?;
         let mut waiting = Waiting::begin(wait, self.listener.as_ref(), &acquiring.acquisition);
+        let mut now = acquiring.acquisition.began();
         loop {
-            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition) {
+            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition, now) {
                 self.listener.iter().for_each(ReleaseListener::keep_listening);
                 wake_up.wait_async(pause).await;
+                now = host::mono();
             }
             let granted = waiting.granted(&acquiring.acquisition);
             if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
                 return Ok(won);
             }
-            waiting.begin_attempt(&acquiring.acquisition);
-            let (tried, attempt) = acquiring.attempt().await?;
+            waiting.begin_attempt(&acquiring.acquisition, now);
+            let (tried, attempt) = acquiring.attempt(now).await?;
             acquiring = tried;
             let Some(pause) = waiting.after(&attempt, &acquiring.acquisition) else {
                 acquiring.give_up().await;
@@ -142,6 +146,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
                 }
                 None => host::sleep_async(pause).await,
             }
+            now = host::mono();
         }
     }
 

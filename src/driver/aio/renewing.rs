@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lockshift_wire::MonoTime;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -9,7 +10,6 @@ use super::carrier::Carrier;
 use super::shadow_hold::Held;
 use super::timetable::{Entered, Timetable};
 use crate::driver::host;
-use crate::driver::lease_state::LeaseState;
 use crate::driver::renewal::{Renewal, RenewalProgress};
 
 /// The renewal of one lock.
@@ -37,9 +37,9 @@ impl Renewing {
     /// Begins to renew.
     pub(super) fn start<C: Carrier + 'static>(runtime: &Handle, held: Arc<Held<C>>, renewal: Renewal) -> Self {
         let progress = Arc::new(Mutex::new(Progress::Ended));
-        let renewing = renewal.begin(host::mono());
-        let timetable = Timetable::of(runtime);
-        Extension { held, renewing, timetable, progress: Arc::clone(&progress) }.enter(&mut lock(&progress));
+        let now = host::mono();
+        let (renewing, timetable) = (renewal.begin(now), Timetable::of(runtime));
+        Extension { held, renewing, timetable, progress: Arc::clone(&progress) }.enter(&mut lock(&progress), now);
         Self(progress)
     }
 
@@ -59,10 +59,9 @@ impl Renewing {
 }
 
 impl<C: Carrier + 'static> Extension<C> {
-    /// Enters it, if there is to be one.
-    fn enter(self, progress: &mut Progress) {
-        let now = host::mono();
-        *progress = match self.renewing.pause(self.held.lease.read(LeaseState::remaining), now) {
+    /// Enters it now, if there is to be one.
+    fn enter(self, progress: &mut Progress, now: MonoTime) {
+        *progress = match self.renewing.pause(self.held.lease.remaining(now), now) {
             Some(pause) => {
                 let timetable = Arc::clone(&self.timetable);
                 Progress::Entered(timetable.enter(now.saturating_add(pause), Box::new(|| self.begin())))
@@ -91,7 +90,7 @@ impl<C: Carrier + 'static> Extension<C> {
         let progress = Arc::clone(&self.progress);
         let mut progress = lock(&progress);
         if !matches!(*progress, Progress::Ended) {
-            self.enter(&mut progress);
+            self.enter(&mut progress, host::mono());
         }
         drop(ended);
     }

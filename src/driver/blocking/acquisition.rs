@@ -29,9 +29,8 @@ impl<C: Carrier + 'static> Acquiring<C> {
         Ok(Self { session: session.clone(), shadow: shadow.cloned(), acquisition })
     }
 
-    /// Tries once.
-    pub(super) fn attempt(&mut self) -> Result<Attempt<Guard<C>>, Error> {
-        let began = host::mono();
+    /// Tries once, from `began` on, which is now.
+    pub(super) fn attempt(&mut self, began: MonoTime) -> Result<Attempt<Guard<C>>, Error> {
         match at_once(self.session.attempt(&self.acquisition.owner()))? {
             Tried::Won { hold, entry, replicated } => {
                 let now = host::mono();

@@ -99,7 +99,8 @@ impl<C: Carrier + 'static> Lock<C> {
     /// # Errors
     /// The server cannot be used, and nothing of ours is left there as far as one can tell.
     pub fn try_acquire(&self) -> Result<Attempt<Guard<C>>, Error> {
-        Acquiring::begin(&self.session, self.shadow.as_ref())?.attempt()
+        let mut acquiring = Acquiring::begin(&self.session, self.shadow.as_ref())?;
+        acquiring.attempt(acquiring.acquisition.began())
     }
 
     /// Asks the server about a hold that may be of no client.
@@ -176,18 +177,20 @@ impl<C: Carrier + 'static> Lock<C> {
         mut waiting: Waiting<'_, ReleaseListener>,
         mut pass: impl FnMut(&Result<Attempt<Guard<C>>, Error>, Duration, Option<&WakeUp>) -> bool,
     ) -> Result<Attempt<Guard<C>>, Error> {
+        let mut now = acquiring.acquisition.began();
         loop {
-            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition) {
+            while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition, now) {
                 wake_up.wait(pause);
+                now = host::mono();
             }
             let granted = waiting.granted(&acquiring.acquisition);
             if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
                 return Ok(won);
             }
-            waiting.begin_attempt(&acquiring.acquisition);
-            let attempt = acquiring.attempt();
+            waiting.begin_attempt(&acquiring.acquisition, now);
+            let attempt = acquiring.attempt(now);
             match waiting.after(&attempt, &acquiring.acquisition) {
-                Some(pause) if pass(&attempt, pause, waiting.wake_up()) => {}
+                Some(pause) if pass(&attempt, pause, waiting.wake_up()) => now = host::mono(),
                 Some(_) | None => return attempt,
             }
         }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::carrier::Carrier;
 use super::shadow_hold::Held;
 use crate::driver::host;
-use crate::driver::lease_state::LeaseState;
 use crate::driver::link::at_once;
 use crate::driver::renewal::Renewal;
 use crate::driver::watched_lease::WatchedLease;
@@ -45,7 +44,7 @@ impl Renewing {
     pub(super) fn stop(self, lease: &WatchedLease) -> bool {
         drop(self.stop);
         loop {
-            let remaining = lease.read(LeaseState::remaining);
+            let remaining = lease.remaining(host::mono());
             let patience = if remaining.is_zero() { LONGEST_OVERTIME } else { host::nap(remaining) };
             match self.ended.recv_timeout(patience) {
                 Err(RecvTimeoutError::Timeout) if remaining.is_zero() => return false,
@@ -61,7 +60,7 @@ impl Renewing {
 
 fn renew<C: Carrier + 'static>(held: &Held<C>, renewal: &Renewal, stopped: &Receiver<()>) {
     let mut renewing = renewal.begin(host::mono());
-    while let Some(pause) = renewing.pause(held.lease.read(LeaseState::remaining), host::mono()) {
+    while let Some(pause) = renewing.pause(held.lease.remaining(host::mono()), host::mono()) {
         if is_stopped_within(pause, stopped) {
             return;
         }

@@ -6,7 +6,7 @@ use super::*;
 struct Fixture {
     registry: WaiterRegistry,
     channel: ReleaseChannel,
-    waiting: Vec<(u64, WakeUp)>,
+    waiting: Vec<(Place, WakeUp)>,
 }
 
 fn waiter(number: u8, is_alike: bool) -> Waiter {
@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     fn begin_attempt(&mut self, index: usize, now: MonoTime) {
-        self.registry.begin_attempt(&self.channel, self.waiting[index].0, now);
+        self.registry.begin_attempt(self.waiting[index].0, now);
     }
 
     /// An attempt that takes a place, or keeps it until then.
@@ -66,18 +66,18 @@ impl Fixture {
     }
 
     fn refuse(&mut self, index: usize, now: MonoTime, until: MonoTime) {
-        self.registry.attempt_refused(&self.channel, self.waiting[index].0, Some(until));
+        self.registry.attempt_refused(self.waiting[index].0, Some(until));
         self.registry.want(&self.channel, now);
     }
 
     /// Who is to sleep on, by place.
     fn spoken_for(&self, now: MonoTime) -> Vec<usize> {
-        let until = |index: &usize| self.registry.spoken_for_until(&self.channel, self.waiting[*index].0, now);
+        let until = |index: &usize| self.registry.spoken_for_until(self.waiting[*index].0, now);
         (0..self.waiting.len()).filter(|index| until(index).is_some()).collect()
     }
 
     fn leave(&mut self, index: usize, now: MonoTime) {
-        self.registry.leave(&self.channel, self.waiting[index].0, false, now);
+        self.registry.leave(&self.channel, self.waiting[index].0, false, || now);
     }
 
     fn receive(&mut self, message: &str) {
@@ -150,7 +150,7 @@ fn a_woken_waiter_that_leaves_without_a_try_wakes_the_next() {
     let mut shared = Fixture::of(2);
     shared.receive("0");
     shared.all_try();
-    shared.registry.leave(&shared.channel, shared.waiting[0].0, true, at(0));
+    shared.registry.leave(&shared.channel, shared.waiting[0].0, true, || at(0));
     assert_eq!(shared.awake(), [1], "its try broke off");
 
     let mut shared = Fixture::of(2);
@@ -307,15 +307,15 @@ fn a_release_and_a_message_that_wakes_one_speak_for_those_that_are_alike() {
 fn an_attempt_speaks_for_others_no_longer_than_until_the_lease_may_end() {
     let mut shared = three_alike();
     shared.begin_attempt(0, at(100));
-    let (channel, number) = (shared.channel.clone(), shared.waiting[0].0);
-    shared.registry.attempt_refused(&channel, number, Some(at(200)));
+    let place = shared.waiting[0].0;
+    shared.registry.attempt_refused(place, Some(at(200)));
     assert_eq!((shared.spoken_for(at(199)), shared.spoken_for(at(200))), (vec![1, 2], vec![]));
     shared.begin_attempt(1, at(300));
-    shared.registry.attempt_refused(&channel, number, Some(at(9000)));
+    shared.registry.attempt_refused(place, Some(at(9000)));
     assert_eq!((shared.spoken_for(at(549)), shared.spoken_for(at(550))), (vec![1, 2], vec![]), "by another lease");
     shared.enter_first(3, false);
     shared.begin_attempt(0, at(2000));
-    shared.registry.attempt_refused(&channel, shared.waiting[3].0, Some(at(2100)));
+    shared.registry.attempt_refused(shared.waiting[3].0, Some(at(2100)));
     assert_eq!(shared.spoken_for(at(2200)), [1, 2], "the lease of something else");
 }
 
@@ -380,7 +380,7 @@ fn those_that_are_alike_wait_a_moment_for_the_first_and_for_the_subscription() {
     );
     shared.registry.want(&shared.channel, at(250));
     assert_eq!(shared.spoken_for(at(400)), [0_usize; 0], "nor does another refusal");
-    shared.registry.attempt_refused(&shared.channel, shared.waiting[0].0, Some(at(300)));
+    shared.registry.attempt_refused(shared.waiting[0].0, Some(at(300)));
     assert_eq!((shared.spoken_for(at(299)), shared.spoken_for(at(300))), (vec![1, 2], vec![]), "the lease may end");
     shared.registry.confirmed(&shared.channel);
     assert_eq!(shared.awake(), [0]);
@@ -444,8 +444,7 @@ fn a_refused_waiter_whose_lock_needs_other_keys_passes_its_wake_up_on() {
     }
     let refuse = |shared: &mut Fixture, index: usize| {
         shared.begin_attempt(index, at(0));
-        let number = shared.waiting[index].0;
-        shared.registry.attempt_refused(&shared.channel, number, None);
+        shared.registry.attempt_refused(shared.waiting[index].0, None);
     };
     refuse(&mut shared, 1);
     assert_eq!(shared.awake(), [0_usize; 0], "nothing had woken it");
