@@ -53,6 +53,11 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
         self.session.locker.key()
     }
 
+    /// The client that has won it.
+    pub(super) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
     pub(super) async fn ownership(&self) -> Result<Ownership, Error> {
         let hold = self.lease.read(|state, _| state.hold().clone());
         self.session.ownership(&hold).await

@@ -31,7 +31,8 @@ pub struct Guard<C: Carrier + 'static> {
 
 impl<C: Carrier + 'static> Guard<C> {
     pub(super) fn new(held: Held<C>) -> Self {
-        Self { held: Arc::new(held), renewing: None, is_released: false, home: HomeProcess::here() }
+        let home = HomeProcess::of(held.owner());
+        Self { held: Arc::new(held), renewing: None, is_released: false, home }
     }
 
     /// The key that contenders share.
@@ -142,10 +143,13 @@ impl<C: Carrier + Send + 'static> Guard<C> {
 
 impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
+        if self.is_released {
+            return;
+        }
         if self.home.is_another() {
             // The lock is the parent's, whose renewing thread is not here: to join it panics.
             std::mem::forget(self.renewing.take());
-        } else if !self.is_released {
+        } else {
             let ended = self.release_held();
             log_unasked(self.key(), &ended);
         }

@@ -2,14 +2,16 @@
 
 use std::process;
 
+use lockshift_lock::Owner;
+
 /// The process in which something began. A child that was forked has a copy of this, the sockets of its parent, and none of its
 /// threads.
 pub(super) struct HomeProcess(u32);
 
 impl HomeProcess {
-    /// This process.
-    pub(super) fn here() -> Self {
-        Self(process::id())
+    /// The process of this owner.
+    pub(super) fn of(owner: &Owner) -> Self {
+        Self(owner.pid)
     }
 
     /// Whether this is the copy of a forked child.
@@ -20,6 +22,7 @@ impl HomeProcess {
 
 #[test]
 fn a_child_has_another_number_than_its_parent() {
-    assert!(!HomeProcess::here().is_another());
-    assert!(HomeProcess(process::id() + 1).is_another());
+    let owner = crate::driver::host::owner(1).unwrap();
+    assert!(!HomeProcess::of(&owner).is_another());
+    assert!(HomeProcess::of(&Owner { pid: owner.pid + 1, ..owner }).is_another());
 }
