@@ -21,7 +21,8 @@ fn entries() -> MutexGuard<'static, HashMap<Name, u32>> {
 }
 
 fn name(locker: &dyn Locker, owner: &Owner) -> Option<Name> {
-    Some((locker.key().clone(), locker.reentrant_name(owner)?))
+    let name = locker.reentrant_name(owner)?;
+    Some((locker.key().clone(), name))
 }
 
 fn count_one_more(name: Name) {

@@ -45,7 +45,8 @@ pub(super) enum Ending {
 #[derive(Debug)]
 pub(super) struct LeaseState {
     hold: Hold,
-    expires: bool,
+    /// Until when the holder may work; `None` where the lock never expires.
+    valid_until: Option<MonoTime>,
     ending: Option<Ending>,
     counters: Arc<Counters>,
     began: MonoTime,
@@ -56,7 +57,16 @@ pub(super) struct LeaseState {
 impl LeaseState {
     /// The lease that begins with this hold, which was won now. Where the lock never expires, time does not end it.
     pub(super) fn new(hold: Hold, expires: bool, counters: Arc<Counters>, now: MonoTime) -> Self {
-        Self { hold, expires, ending: None, counters, began: now, is_counted_as_lost: false, is_counted_as_held: false }
+        let valid_until = expires.then(|| hold.valid_until());
+        Self {
+            hold,
+            valid_until,
+            ending: None,
+            counters,
+            began: now,
+            is_counted_as_lost: false,
+            is_counted_as_held: false,
+        }
     }
 
     /// What is held, as of the last confirmation.
@@ -66,16 +76,16 @@ impl LeaseState {
 
     /// For how long the holder may still work: zero once it has ended.
     pub(super) fn remaining(&self, now: MonoTime) -> Duration {
-        match self.ending {
-            None if self.expires => self.hold.valid_until().saturating_since(now),
-            None => Duration::MAX,
-            Some(Ending::Released | Ending::Lost(_)) => Duration::ZERO,
+        match (self.ending, self.valid_until) {
+            (None, Some(until)) => until.saturating_since(now),
+            (None, None) => Duration::MAX,
+            (Some(Ending::Released | Ending::Lost(_)), _) => Duration::ZERO,
         }
     }
 
     /// Whether it has ended, and how.
     pub(super) fn ending(&self, now: MonoTime) -> Option<Ending> {
-        let overrun = || self.expires && now >= self.hold.valid_until();
+        let overrun = || self.valid_until.is_some_and(|until| now >= until);
         self.ending.or_else(|| overrun().then_some(Ending::Lost(Loss::Overrun)))
     }
 
@@ -109,8 +119,12 @@ impl LeaseState {
 
     /// Ends it, unless it has ended already; what remains to be released.
     pub(super) fn end(&mut self, now: MonoTime) -> EndedLease {
-        let loss = self.lost(now);
-        self.ending = self.ending(now).or(Some(Ending::Released));
+        let ending = self.ending(now).unwrap_or(Ending::Released);
+        self.ending = Some(ending);
+        let loss = match ending {
+            Ending::Released => None,
+            Ending::Lost(loss) => Some(loss),
+        };
         if loss.is_some() {
             self.count_loss();
         }
@@ -134,11 +148,11 @@ impl LeaseState {
     pub(super) fn note(&mut self, extended: Extended, now: MonoTime) -> Extended {
         let extended = match (self.ending(now), extended) {
             (None, Extended::Until(hold)) => {
-                self.hold = hold.clone();
+                self.confirm(hold.clone());
                 Extended::Until(hold)
             }
             (None, Extended::Intruded(hold)) => {
-                self.hold = hold.clone();
+                self.confirm(hold.clone());
                 self.ending = Some(Ending::Lost(Loss::Intruded));
                 self.counters.note_intrusion();
                 Extended::Intruded(hold)
@@ -169,6 +183,11 @@ impl LeaseState {
             }
             Released::Freed | Released::LeftAlone | Released::StillHeld => {}
         }
+    }
+
+    fn confirm(&mut self, hold: Hold) {
+        self.valid_until = self.valid_until.map(|_| hold.valid_until());
+        self.hold = hold;
     }
 
     fn count_loss(&mut self) {

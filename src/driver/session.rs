@@ -73,7 +73,8 @@ impl<S: SharedLink> LockSession<S> {
         let mut connection = self.connection.for_attempt().await;
         self.check(&connection)?;
         while let Some(earlier) = self.undisclaimed.take(&*self.locker, owner) {
-            self.disclaim(&mut connection, &earlier).await?;
+            // In a box, here and below: each attempt would have room for it otherwise.
+            Box::pin(self.disclaim(&mut connection, &earlier)).await?;
         }
         let entry = ReentrantEntry::begin(&*self.locker, owner);
         match self.ask(&mut connection, |locker, redis| locker.acquire(owner, redis)).await {
@@ -86,7 +87,7 @@ impl<S: SharedLink> LockSession<S> {
                 drop(entry);
                 if interrupted.may_have_acted {
                     // Without a reply it is due before the next attempt.
-                    let _ = self.disclaim(&mut connection, owner).await;
+                    let _ = Box::pin(self.disclaim(&mut connection, owner)).await;
                 }
                 Ok(Tried::Interrupted(interrupted))
             }
