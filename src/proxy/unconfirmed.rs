@@ -274,14 +274,14 @@ mod tests {
     fn a_lock_is_released_when_its_transaction_has_run() {
         let releases = || QueuedCommand::Releases(vec![Key::new("lock")]);
         let mut unconfirmed = transaction(|unconfirmed, owed| unconfirmed.queues(releases(), owed));
-        assert_eq!(unconfirmed.key_in_transaction(), Some(Key::new("lock")), "before it is queued");
+        assert_eq!(unconfirmed.keys_in_transaction().collect::<Vec<_>>(), [Key::new("lock")], "before it is queued");
         assert_eq!(replied(&mut unconfirmed, [false; 3]), [const { Vec::new() }; 3]);
-        assert_eq!(unconfirmed.key_in_transaction(), Some(Key::new("lock")));
+        assert_eq!(unconfirmed.keys_in_transaction().collect::<Vec<_>>(), [Key::new("lock")]);
         assert_eq!(unconfirmed.selected_in_transaction(), Some(1));
         unconfirmed.executed(1);
         let released = ConnectionChange::Ran { command: releases(), place: 1 };
         assert_eq!(replied(&mut unconfirmed, [false]), [[ConnectionChange::Database(1), released]]);
-        assert_eq!((unconfirmed.key_in_transaction(), unconfirmed.selected_in_transaction()), (None, None));
+        assert_eq!((unconfirmed.keys_in_transaction().next(), unconfirmed.selected_in_transaction()), (None, None));
     }
 
     #[test]
