@@ -48,7 +48,7 @@ pub(super) struct WaiterRegistry {
 
 /// The place of one waiter: what the registry finds it by, without comparing names. It is valid until that waiter leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct WaiterPlace {
     queue: usize,
     /// The order in which they came.
     number: u64,
@@ -193,7 +193,7 @@ impl WaiterRegistry {
     }
 
     /// A waiter begins before its first attempt, the last in line.
-    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> Place {
+    pub(super) fn enter(&mut self, channel: &ReleaseChannel, waiter: Waiter) -> WaiterPlace {
         let number = self.next;
         self.next += 1;
         let queue = *self.channels.entry(channel.clone()).or_insert_with(|| match self.unused.pop() {
@@ -208,12 +208,17 @@ impl WaiterRegistry {
         });
         self.queues[queue].idle_since = None;
         self.queues[queue].waiting.push_back((number, waiter));
-        Place { queue, number }
+        WaiterPlace { queue, number }
     }
 
     /// A waiter begins after an attempt that was refused, the last in line. Where the subscription is confirmed already it is
     /// woken at once, unless one that is like it came before: the lock may have been released since that attempt.
-    pub(super) fn enter_after_attempt(&mut self, channel: &ReleaseChannel, mut waiter: Waiter, now: MonoTime) -> Place {
+    pub(super) fn enter_after_attempt(
+        &mut self,
+        channel: &ReleaseChannel,
+        mut waiter: Waiter,
+        now: MonoTime,
+    ) -> WaiterPlace {
         if waiter.scope == RefusalScope::QueuedWaiters {
             // What was sent to it before it entered is lost, and no attempt of another brings it back.
             waiter.scope = RefusalScope::OneWaiter;
@@ -235,7 +240,11 @@ impl WaiterRegistry {
     /// Until when this waiter does better to sleep on than to try, if it does: one that is like it came before it and will be
     /// woken before it, and another has tried or released only just. One with a place in the queue of the lock also sleeps for
     /// as long as that is kept, when it is certain to be notified.
-    pub(super) fn spoken_for_until(&self, Place { queue, number }: Place, now: MonoTime) -> Option<MonoTime> {
+    pub(super) fn spoken_for_until(
+        &self,
+        WaiterPlace { queue, number }: WaiterPlace,
+        now: MonoTime,
+    ) -> Option<MonoTime> {
         let queue = &self.queues[queue];
         let waiter = queue.waiter(number)?;
         let until = match queue.subscription {
@@ -255,7 +264,7 @@ impl WaiterRegistry {
     }
 
     /// An attempt of this waiter begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, Place { queue, number }: Place, now: MonoTime) {
+    pub(super) fn begin_attempt(&mut self, WaiterPlace { queue, number }: WaiterPlace, now: MonoTime) {
         let queue = &mut self.queues[queue];
         let is_confirmed = queue.subscription == Subscription::Confirmed;
         let Some(waiter) = queue.waiter_mut(number) else { return };
@@ -274,7 +283,7 @@ impl WaiterRegistry {
 
     /// An attempt of this waiter was refused, by a lease that may end then, if that is known. Where the lock needs other keys as
     /// well, the wake-up that no other waiter has had goes to the next one.
-    pub(super) fn attempt_refused(&mut self, Place { queue, number }: Place, lease_end: Option<MonoTime>) {
+    pub(super) fn attempt_refused(&mut self, WaiterPlace { queue, number }: WaiterPlace, lease_end: Option<MonoTime>) {
         let queue = &mut self.queues[queue];
         let Some(waiter) = queue.waiter_mut(number) else { return };
         let was_woken_alone = std::mem::take(&mut waiter.is_woken_alone);
@@ -297,7 +306,7 @@ impl WaiterRegistry {
     pub(super) fn leave(
         &mut self,
         channel: &ReleaseChannel,
-        place: Place,
+        place: WaiterPlace,
         passes_on: bool,
         now: impl FnOnce() -> MonoTime,
     ) {

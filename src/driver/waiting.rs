@@ -12,7 +12,7 @@ use super::error::Error;
 use super::host;
 use super::outcome::Attempt;
 use super::wait::{Patience, Wait};
-use super::waiters::{Place, Waiter, WaiterRegistry};
+use super::waiters::{Waiter, WaiterPlace, WaiterRegistry};
 use super::wake_up::WakeUp;
 
 /// The shortest pause of a waiter that keeps its place in a queue.
@@ -77,7 +77,7 @@ pub(super) trait Listener {
 
 /// One waiter on a channel.
 struct NotifiedWaiter {
-    place: Place,
+    place: WaiterPlace,
     wake_up: WakeUp,
     owes_wake_up: bool,
 }
@@ -86,7 +86,7 @@ impl NotifiedWaiter {
     fn enter(
         (listener, channel): &(&impl Listener, ReleaseChannel),
         acquisition: &Acquisition,
-        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> Place,
+        enter: impl FnOnce(&mut WaiterRegistry, &ReleaseChannel, Waiter) -> WaiterPlace,
     ) -> Self {
         let wake_up = WakeUp::default();
         let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());

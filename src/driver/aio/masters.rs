@@ -42,13 +42,13 @@ struct Master {
 
 #[derive(Debug, Default)]
 struct MasterState {
-    open: Option<Open>,
+    open: Option<OpenMaster>,
     /// How many connections there have been: the number of the one that is open.
     number: u64,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenMaster {
     connection: MultiplexedConnection,
     late: LateReplies,
 }
@@ -56,7 +56,7 @@ struct Open {
 impl MasterState {
     /// Notes a new connection; its number.
     fn opened(&mut self, connection: MultiplexedConnection) -> u64 {
-        self.open = Some(Open { connection, late: LateReplies::begin(host::mono()) });
+        self.open = Some(OpenMaster { connection, late: LateReplies::begin(host::mono()) });
         self.number += 1;
         self.number
     }

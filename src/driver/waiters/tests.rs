@@ -6,7 +6,7 @@ use super::*;
 struct Fixture {
     registry: WaiterRegistry,
     channel: ReleaseChannel,
-    waiting: Vec<(Place, WakeUp)>,
+    waiting: Vec<(WaiterPlace, WakeUp)>,
 }
 
 fn waiter(number: u8, is_alike: bool) -> Waiter {
