@@ -121,7 +121,7 @@ impl Args {
         if self.protocol.spans_servers() { self.server.masters() } else { self.server.server().map(ServerChoice::One) }
     }
 
-    /// The key, which CMD can be told.
+    /// The key, as the environment of CMD can hold it.
     fn key(&self) -> Result<Key, Failure> {
         let key = self.typed_key()?;
         if key.as_bytes().contains(&0) {

@@ -76,7 +76,7 @@ impl Renewals {
                 self.enter(database, &key, Renewal { next: now + renewal.length / TIMES_PER_LEASE, end, ..renewal });
                 return Some((database, key, length));
             }
-            // It would end earlier than its client, or an earlier extension, was told.
+            // It would end earlier than its client has written, or than an earlier extension ends.
             self.enter(database, &key, Renewal { next: renewal.until, ..renewal });
         }
         None
@@ -141,7 +141,7 @@ mod tests {
         assert!(renewals.has(0, &Key::from("lock")));
     }
 
-    /// A client relies on its lock for as long as it has written, or was told.
+    /// A client relies on its lock for as long as it has written.
     #[test]
     fn an_extension_never_shortens_a_lock() {
         let mut renewals = Renewals::default();

@@ -217,7 +217,7 @@ impl ProxySession {
                     Moved::Bytes => yield_now().await,
                 },
                 () = due(renewal) => self.renew().await?,
-                // A reply may never come, as to BLPOP: the server is told that its client has left, which may free it.
+                // A reply may never come, as to BLPOP: the server learns that its client has left, which may free it.
                 () = due(left_until) => self.traffic.from_client.clear(),
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
             }

@@ -112,7 +112,7 @@ impl Holding<'_> {
         let lease_ends = locker.expires().then(|| guard.hold().valid_until());
         let (released, is_repeated) = release_patiently(&mut guard, locker, events);
         match released {
-            // When it went cannot be told: an earlier release may have freed it, and its reply was lost.
+            // When it went is not known: an earlier release may have freed it, and its reply was lost.
             Ok(Answer::Known(Released::Lost)) if is_repeated && !ran.lost => {
                 self.messages.warn(format_args!(
                     "lock key `{key}`: the first release had no reply or was refused, and a later one found nothing to release"
