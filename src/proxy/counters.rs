@@ -63,7 +63,7 @@ pub struct ProxyCounts {
     pub released: u64,
     /// Releases of locks that had been lost.
     pub lost: u64,
-    /// DELs that would have deleted a lock that the client did not hold.
+    /// DELs that were ignored, as the client did not hold a lock of the key: whether another client did is not asked.
     pub deletions_prevented: u64,
     /// Attempts on a connection that held the lock: several clients share it, or a holder did not release.
     pub attempts_while_holding: u64,
