@@ -81,7 +81,7 @@ fn a_lock_is_extended_after_a_watch_that_was_refused() {
     assert_eq!(holder.del("lock:a"), Ok(1));
 }
 
-/// Its client relies on a later end: nobody else may acquire before.
+/// Its client relies on a later end: no other client may acquire before.
 #[test]
 fn a_lease_is_not_shortened_by_a_maximum_below_it() {
     for mode in ["protect", "bridge"] {
