@@ -59,8 +59,6 @@ pub(super) struct ProxySession {
     unanswered: Unanswered,
     /// What the client will still send.
     from_client: Incoming,
-    /// How long what it has left behind may wait for replies, once it has ended its direction.
-    left_until: Option<Instant>,
     is_draining: bool,
     /// Whether it was reported that several clients seem to share the connection, and that its client seems to use others.
     has_reported: (bool, bool),
@@ -141,7 +139,6 @@ impl ProxySession {
             leases: HeldLeases::default(),
             unanswered: Unanswered::default(),
             from_client: Incoming::More,
-            left_until: None,
             is_draining: false,
             has_reported: (false, false),
         }
@@ -200,12 +197,8 @@ impl ProxySession {
                 return Ok(());
             }
             let renewal = self.next_renewal();
-            let left_until = match self.from_client {
-                Incoming::Ended if !self.traffic.from_client.is_empty() => {
-                    Some(*self.left_until.get_or_insert_with(|| Instant::now() + LAST_REPLIES))
-                }
-                Incoming::More | Incoming::Ended | Incoming::Passed => None,
-            };
+            let leaves_commands = self.from_client == Incoming::Ended && !self.traffic.from_client.is_empty();
+            let last_reply = leaves_commands.then(|| Instant::now() + LAST_REPLIES);
             tokio::select! {
                 biased;
                 moved = poll_fn(|cx| self.poll_move(cx)) => match moved? {
@@ -217,8 +210,8 @@ impl ProxySession {
                     Moved::Bytes => yield_now().await,
                 },
                 () = due(renewal) => self.renew().await?,
-                // A reply may never come, as to BLPOP: the server learns that its client has left, which may free it.
-                () = due(left_until) => self.traffic.from_client.clear(),
+                // No reply has come for so long, and none may ever come, as to BLPOP: the server learns that its client has left.
+                () = due(last_reply) => if self.traffic.to_client.is_empty() { self.traffic.from_client.clear() },
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
             }
         }
@@ -565,11 +558,12 @@ impl ProxySession {
         let GuardedCommand { key, command, frame } = guarded;
         let is_first_watch = is_watch(command.name()) && self.traffic.is_renewable();
         let (answer, has_acquired) = self.decide(rule, &key, &command).await?;
-        self.end_message().await?;
+        let ended = self.end_message().await;
         if has_acquired {
             let from = self.client.written() + self.traffic.to_client.len() as u64;
             self.unanswered.acquired(self.traffic.database, &key, from, self.client.written());
         }
+        ended?;
         self.answer(answer, &frame);
         if is_watch(command.name()) {
             let keys = command.args().iter().filter(|key| self.settings.keys.rule(key).is_some());

@@ -35,7 +35,7 @@ struct Attempted {
     counts: ProxyCounts,
 }
 
-fn settings(is_bridged: bool) -> ProxySettings {
+pub(super) fn settings(is_bridged: bool) -> ProxySettings {
     let dialect = legacy::find("php-getset").expect("it is in the catalogue");
     let rule = Rule::new(&[dialect], Lifetime::BeyondStamp).expect("it can be guarded");
     let rule = if is_bridged { rule.bridged().expect("it has a time to live") } else { rule };
@@ -43,7 +43,7 @@ fn settings(is_bridged: bool) -> ProxySettings {
     ProxySettings { keys: keys.into_iter().collect::<GuardedKeys>(), ..ProxySettings::default() }
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("the system is able to").block_on(future)
 }
 

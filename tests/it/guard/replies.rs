@@ -99,21 +99,6 @@ fn an_answer_comes_behind_a_message_that_has_begun() {
     assert!(all == [message.as_bytes(), b":0\r\n"].concat(), "{} bytes", all.len());
 }
 
-/// Earlier replies wait for a client that does not read them.
-#[test]
-fn a_deletion_of_several_keys_is_answered_behind_many_replies() {
-    let server = Server::start();
-    let guard = guarding(&server, "protect");
-    server.connect().set::<_, _, ()>("big", "x".repeat(1 << 20)).unwrap();
-    let mut stream = raw(&guard);
-    let reads = vec![&["GET", "big"][..]; 16];
-    stream.write_all(&packed(&reads)).unwrap();
-    stream.write_all(&packed(&[&["SETNX", "lock:a", STAMP], &["DEL", "lock:a", "lock:b", "big"]])).unwrap();
-    pause(Duration::from_millis(300));
-    let all = read_to(&mut stream, ":1\r\n:2\r\n");
-    assert_eq!(all.len(), 16 * ((1 << 20) + "$1048576\r\n\r\n".len()) + 8);
-}
-
 /// As a server does by itself: a job is for a client that is there.
 #[test]
 fn a_command_that_waits_ends_with_its_client() {
@@ -131,6 +116,20 @@ fn a_command_that_waits_ends_with_its_client() {
     until("it waits no more", || (!blocked(&mut direct)).then_some(()));
     direct.rpush::<_, _, ()>("jobs", "a").unwrap();
     assert_eq!(direct.llen("jobs"), Ok(1));
+}
+
+/// A client may send all that it has to say and end its side: what takes long is answered all the same.
+#[test]
+fn a_client_that_has_ended_its_side_gets_every_reply() {
+    let server = Server::start();
+    let guard = guarding(&server, "protect");
+    let mut client = raw(&guard);
+    let slow: [&[&str]; 2] = [&["BLPOP", "nothing", "3"], &["EXISTS", "lock:a"]];
+    client.write_all(&packed(&slow).repeat(3)).unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut replies = String::new();
+    client.read_to_string(&mut replies).unwrap();
+    assert_eq!(replies, "*-1\r\n:0\r\n".repeat(3));
 }
 
 /// What came before it is run and answered.

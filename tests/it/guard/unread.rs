@@ -5,8 +5,11 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use lockshift::proxy::serve_streams;
 use redis::{Commands, cmd};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
+use super::leaving::{block_on, settings};
 use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::PATIENCE;
@@ -109,4 +112,38 @@ fn a_value_that_is_no_locks_ends_no_connection() {
         assert_eq!(direct.get("lock:own"), Ok(foreign.clone()), "{mode}: it is as it was");
         direct.del::<_, ()>(&["lock:foreign", "lock:own", "{lock:own}:token"][..]).unwrap();
     }
+}
+
+/// The session has just more of an earlier reply than it wants to keep when the deletion is served, and delivers some of it then.
+#[test]
+fn a_deletion_of_several_keys_is_answered_behind_a_reply_that_waits() {
+    const ROOM: usize = 1_024;
+    const LENGTH: usize = (64 << 10) + ROOM;
+    let server = Server::start();
+    let mut direct = server.connect();
+    direct.set::<_, _, ()>("big", "x".repeat(LENGTH)).unwrap();
+    let replies = block_on(async {
+        let (client, mut client_end) = duplex(ROOM);
+        let upstream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+        let session = tokio::spawn(serve_streams(client, upstream, settings(false)));
+        // Released once before, so that the server knows the script of a release.
+        for command in [&["SETNX", "lock:a", "4102444800"][..], &["DEL", "lock:a"], &["SETNX", "lock:a", "4102444800"]]
+        {
+            client_end.write_all(&packed(command)).await.unwrap();
+            let mut answer = [0; 4];
+            client_end.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b":1\r\n");
+        }
+        client_end.write_all(&packed(&["GET", "big"])).await.unwrap();
+        client_end.write_all(&packed(&["DEL", "lock:a", "big"])).await.unwrap();
+        while direct.exists::<_, bool>("lock:a").unwrap() {
+            tokio::task::yield_now().await;
+        }
+        let mut replies = vec![0; LENGTH + "$66560\r\n\r\n".len() + ":2\r\n".len()];
+        client_end.read_exact(&mut replies).await.unwrap();
+        drop(client_end);
+        session.await.unwrap();
+        replies
+    });
+    assert!(replies.starts_with(b"$66560\r\nxx") && replies.ends_with(b"xx\r\n:2\r\n"));
 }
