@@ -1,6 +1,6 @@
 //! TLS on both sides: what is trusted, and what is refused with the reason.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use redis::{Client, ClientTlsConfig, Commands, Connection, RedisResult, TlsCertificates, cmd};
 use redis_test::utils::get_random_available_port;
@@ -117,7 +117,6 @@ fn certificates_that_cannot_be_used_are_refused_at_the_start() {
 /// A client that connects and says nothing, or something that is not TLS, is dropped and concerns no other client.
 #[test]
 fn a_handshake_that_fails_concerns_no_other_client() {
-    use std::io::Write;
     let authority = Authority::new();
     authority.issue("guard", &["localhost"], false);
     let server = Server::start();
@@ -151,5 +150,10 @@ fn a_file_that_is_read_again_does_not_end_the_encryption() {
     }
     guard.until_message("listen-tls-cert has changed: restart the guard to use it");
     guard.until_message("guards were read again");
-    assert!(connect(&guard, &authority, None).is_ok(), "it is still encrypted");
+    let mut plain = guard.stream();
+    plain.write_all(b"PING\r\n").unwrap();
+    let mut answer = [0; 5];
+    let _ = plain.read(&mut answer);
+    assert_ne!(&answer, b"+PONG", "it is still encrypted");
+    assert!(connect(&guard, &authority, None).is_ok());
 }

@@ -431,27 +431,40 @@ fn a_free_lock_costs_the_server_one_script() {
     assert!((acquisitions..acquisitions * 3 / 2).contains(&run), "{run} scripts for {acquisitions} acquisitions");
 }
 
-/// An attempt takes no longer where its connection holds thousands of locks.
+/// An attempt takes no longer where its connection holds thousands of locks, beside one that has acquired as many and released
+/// them. An idle machine wakes its cores four times as slowly at some moments; what slows the holder shows in every round.
 #[test]
 fn the_locks_that_a_connection_holds_do_not_slow_it() {
     const BLOCK: usize = 1_000;
     let server = Server::start();
     let guard = guard(&server);
-    let mut client = guard.connect();
-    let now = server_secs(&mut client);
-    let mut acquired = |block: usize| -> Duration {
+    let [mut holder, mut other] = [guard.connect(), guard.connect()];
+    let now = server_secs(&mut holder);
+    let acquire = |client: &mut Connection, block: &str| -> Duration {
         let mut all = redis::pipe();
         (0..BLOCK).for_each(|number| {
             all.set_nx(format!("lock:{block}:{number}"), now + 300);
         });
         let begin = crate::patience::now();
-        let won: Vec<bool> = all.query(&mut client).unwrap();
+        let won: Vec<bool> = all.query(client).unwrap();
         assert!(won.into_iter().all(|won| won));
         begin.elapsed()
     };
-    let blocks: Vec<Duration> = (0..12).map(&mut acquired).collect();
-    let [first, last] = [&blocks[..4], &blocks[8..]].map(|blocks| *blocks.iter().min().expect("there are four"));
-    assert!(last < first * 3, "{blocks:?}");
+    let release = |client: &mut Connection, block: &str| {
+        let mut all = redis::pipe();
+        (0..BLOCK).for_each(|number| {
+            all.del(format!("lock:{block}:{number}"));
+        });
+        assert_eq!(all.query::<Vec<usize>>(client).unwrap(), [1; BLOCK]);
+    };
+    let rounds = (0..12).map(|round| {
+        let (held, released) = (format!("held:{round}"), format!("released:{round}"));
+        let both = (acquire(&mut holder, &held), acquire(&mut other, &released));
+        release(&mut other, &released);
+        both
+    });
+    let rounds: Vec<(Duration, Duration)> = rounds.collect();
+    assert!(rounds[8..].iter().any(|(holding, free)| *holding < *free * 3), "{rounds:?}");
 }
 
 /// Two logical clients on one connection cannot be distinguished: the DEL of the first must not delete the lock of the second.

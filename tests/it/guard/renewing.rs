@@ -86,7 +86,7 @@ fn a_lock_is_extended_after_a_watch_that_was_refused() {
 fn a_lease_is_not_shortened_by_a_maximum_below_it() {
     for mode in ["protect", "bridge"] {
         let server = Server::start();
-        let guard = renewing(&server, mode, "2s");
+        let guard = renewing(&server, mode, "4s");
         let [mut holder, mut waiter, mut direct] = [guard.connect(), guard.connect(), server.connect()];
         let end = server_secs(&mut direct) + 6;
         assert!(holder.set_nx::<_, _, bool>("lock:a", end).unwrap());
