@@ -10,6 +10,9 @@
 //! connection that has been idle for a second, or that owes a reply, is asked PING before it is used, so that one that
 //! broke meanwhile is replaced and no lock notices.
 //!
+//! Many tasks share a connection best by [`aio::Batching`], which sends together what their locks send at the same time; the
+//! locks of [`aio::Locks`](crate::aio::Locks) use it.
+//!
 //! | address | what it names |
 //! |---|---|
 //! | `redis://[user:password@]host[:port][/db]` | one server |
@@ -42,6 +45,8 @@ pub mod aio;
 pub mod blocking;
 
 mod address;
+#[cfg(feature = "tokio")]
+mod batch;
 mod delivery;
 mod node;
 mod routing;

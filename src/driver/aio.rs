@@ -23,6 +23,7 @@ mod timetable;
 mod unattended;
 
 pub use carrier::{Carrier, run};
+pub(crate) use carrier::{answered, cmd};
 pub use guard::Guard;
 pub use lock::Lock;
 pub use loss_watch::LossWatch;

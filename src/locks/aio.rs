@@ -33,7 +33,10 @@ use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
 use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
-use crate::connect::{Server, aio::Connection};
+use crate::connect::{
+    Server,
+    aio::{Batching, Connection},
+};
 use crate::driver::aio::{self, Guard, ReleaseListener};
 use crate::driver::{Loss, Renewal, Replication, Wait};
 use crate::lock::Locker;
@@ -110,9 +113,9 @@ impl Locks {
         let server = with_time_to_replicate(server, self.replication);
         let needs_own = locker.needs_own_connection() || self.replication.is_some();
         let mut lock = if needs_own && !server.is_cluster() {
-            aio::Lock::on_own_connection(Connection::to(&server), locker)
+            aio::Lock::on_own_connection(Connection::to(&server).batching(), locker)
         } else {
-            aio::Lock::new(self.connection(server), locker)
+            aio::Lock::new(self.connection(server).batching(), locker)
         };
         if let Some(replication) = self.replication {
             lock = lock.replicated(replication);
@@ -136,7 +139,7 @@ impl fmt::Debug for Locks {
 /// A lock on one key. Cheap to clone; clones share it.
 #[derive(Clone)]
 pub struct Lock {
-    lock: aio::Lock<Connection>,
+    lock: aio::Lock<Batching>,
     renewal: Option<Renewal>,
 }
 
@@ -196,7 +199,7 @@ impl Lock {
         }
     }
 
-    async fn held(&self, mut guard: Guard<Connection>) -> Held {
+    async fn held(&self, mut guard: Guard<Batching>) -> Held {
         if let Some(renewal) = &self.renewal {
             guard.renew(renewal.clone()).await;
         }
@@ -217,7 +220,7 @@ impl fmt::Debug for Lock {
 /// has returned, the lease ends the lock: use [`Lock::with`], or [`release`](Self::release) and await it.
 #[must_use = "a lock that is dropped is released"]
 #[derive(Debug)]
-pub struct Held(Guard<Connection>);
+pub struct Held(Guard<Batching>);
 
 impl Held {
     knowledge_of_a_holder!();

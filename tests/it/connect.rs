@@ -1,5 +1,7 @@
 //! Connections that last: none sends a command twice, and each opens anew after it broke.
 
+#[cfg(feature = "tokio")]
+mod batching;
 mod handshakes;
 mod redirects;
 mod resending;

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::ops::DerefMut;
 
 use lockshift_wire::{Command, NodeReply, Procedure, Reply};
-use redis::Cmd;
 use redis::aio::ConnectionLike;
+use redis::{Cmd, RedisResult, Value};
 
 use crate::driver::connection::{is_resending, never_left, reply};
 use crate::driver::interrupted::{Interrupted, Unanswered, node_reply};
@@ -53,9 +53,7 @@ impl<C: ConnectionLike + Send> Carrier for C {
     }
 
     async fn send(&mut self, command: &Command) -> Result<Reply, Unanswered> {
-        let result = self.req_packed_command(&cmd(command)).await;
-        // A broken pipe, unlike in the blocking world, is also what commands under way end with.
-        reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
+        answered(self.req_packed_command(&cmd(command)).await)
     }
 
     async fn round(&mut self, commands: &[Command]) -> Vec<NodeReply> {
@@ -69,6 +67,12 @@ impl<C: ConnectionLike + Send> Carrier for C {
     fn resends() -> bool {
         is_resending::<C>()
     }
+}
+
+/// What became of a command.
+pub(crate) fn answered(result: RedisResult<Value>) -> Result<Reply, Unanswered> {
+    // A broken pipe, unlike in the blocking world, is also what commands under way end with.
+    reply(result).map_err(|source| Unanswered { may_have_run: !never_left(&source), source })
 }
 
 /// A connection that lets its task wait, borrowed in this way.
@@ -97,7 +101,7 @@ impl<C: Carrier, B: DerefMut<Target = C>> Link for InTask<B> {
 }
 
 /// A command as the `redis` crate sends it: as a `Cmd`, never as packed bytes, so that a cluster can be routed.
-pub(super) fn cmd(command: &Command) -> Cmd {
+pub(crate) fn cmd(command: &Command) -> Cmd {
     let bytes = command.words().iter().map(|word| word.len()).sum();
     let mut cmd = Cmd::with_capacity(command.words().len(), bytes);
     for word in command.words() {
