@@ -33,10 +33,8 @@ use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
 use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
-use crate::connect::{
-    Server,
-    aio::{Batching, Connection},
-};
+use crate::connect::Server;
+use crate::connect::aio::{Batching, Connection};
 use crate::driver::aio::{self, Guard, ReleaseListener};
 use crate::driver::{Loss, Renewal, Replication, Wait};
 use crate::lock::Locker;
