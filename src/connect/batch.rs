@@ -29,7 +29,7 @@ const CROWD: usize = 8;
 const LARGEST: usize = 64;
 
 /// A command that finds a batch as old as this sends it along at once: the thread that was to send it is busy.
-const LATE: Duration = Duration::from_millis(5);
+const LATE: Duration = Duration::from_millis(20);
 
 /// An open connection, whose tasks send together.
 pub(super) struct BatchingConnection {
@@ -53,11 +53,12 @@ struct BatchState {
 /// Commands that are sent together.
 #[derive(Default)]
 struct Batch {
-    all: Vec<BatchedCommand>,
+    commands: Vec<BatchedCommand>,
     /// When the first of them was added.
     begun: Option<MonoTime>,
 }
 
+/// A command, and to whom the reply is given.
 struct BatchedCommand {
     cmd: Cmd,
     answer: oneshot::Sender<RedisResult<Value>>,
@@ -66,7 +67,13 @@ struct BatchedCommand {
 /// How one command is sent.
 enum Way<'a> {
     Alone(UnderWay<'a>),
-    Together { answer: oneshot::Receiver<RedisResult<Value>>, is_first: bool, due: Option<Batch> },
+    Together {
+        answer: oneshot::Receiver<RedisResult<Value>>,
+        /// Whether a batch begins with it, which nobody is going to send yet.
+        is_first: bool,
+        /// The batch that it has completed, or that is late: it is to be sent now.
+        due: Option<Batch>,
+    },
 }
 
 /// Counts as under way until it is dropped.
@@ -118,17 +125,17 @@ impl BatchingConnection {
             return Way::Alone(UnderWay(self));
         }
         let (sender, answer) = oneshot::channel();
-        state.next.all.push(BatchedCommand { cmd: cmd(command), answer: sender });
+        state.next.commands.push(BatchedCommand { cmd: cmd(command), answer: sender });
         let now = host::mono();
         let begun = *state.next.begun.get_or_insert(now);
-        let is_first = state.next.all.len() == 1;
-        let is_due = state.next.all.len() == LARGEST || now.saturating_since(begun) >= LATE;
+        let is_first = state.next.commands.len() == 1;
+        let is_due = state.next.commands.len() == LARGEST || now.saturating_since(begun) >= LATE;
         Way::Together { answer, is_first, due: is_due.then(|| mem::take(&mut state.next)) }
     }
 
     async fn send_batch(self: Arc<Self>, batch: Batch) {
         // What was given up meanwhile is not sent: its task may have gone on.
-        let wanted = batch.all.into_iter().filter(|command| !command.answer.is_closed());
+        let wanted = batch.commands.into_iter().filter(|command| !command.answer.is_closed());
         let mut commands = Pipeline::new();
         let mut answers = Vec::with_capacity(LARGEST);
         for BatchedCommand { cmd, answer } in wanted {
