@@ -126,6 +126,17 @@ impl Verdict {
         line.into_iter().for_each(|line| self.shown_by(line));
     }
 
+    /// It led to this: the two are one finding, which is what it led to, and no surer than either.
+    pub(super) fn led_to(&mut self, consequence: Self) {
+        let Self { race, at, clients, lines, certainty, evidence } = consequence;
+        self.becomes(race, None, evidence);
+        self.at = at;
+        let others: Vec<_> = self.clients.drain(..).filter(|client| !clients.contains(client)).collect();
+        self.clients = clients.into_iter().chain(others).collect();
+        lines.into_iter().for_each(|line| self.shown_by(line));
+        self.certainty = self.certainty.min(certainty);
+    }
+
     /// This line shows it, too.
     pub(super) fn shown_by(&mut self, line: u64) {
         if self.lines.len() >= MOST_LINES {
@@ -134,5 +145,27 @@ impl Verdict {
         if let Err(place) = self.lines.binary_search(&line) {
             self.lines.insert(place, line);
         }
+    }
+}
+
+#[test]
+fn what_a_finding_led_to_is_no_surer_than_it_and_has_the_clients_of_both() {
+    let verdict = |race: RaceId, at: i64, clients: [&str; 2], lines: &[u64], certainty| Verdict {
+        race: Some(race),
+        at: UnixTime::from_nanos(at),
+        clients: clients.map(Arc::from).to_vec(),
+        lines: lines.to_vec(),
+        certainty,
+        evidence: Evidence::LoserClearedTtl,
+    };
+    let moved = verdict(RaceId::LoserMovesLease, 1, ["winner", "loser"], &[3, 5], Certainty::Certain);
+    let double = verdict(RaceId::StaleStampShortensLease, 2, ["winner", "newcomer"], &[3, 9], Certainty::Possible);
+    for (mut cause, consequence) in [(moved.clone(), double.clone()), (double, moved)] {
+        let (race, at) = (consequence.race, consequence.at);
+        cause.led_to(consequence);
+        assert_eq!((cause.race, cause.at, cause.certainty), (race, at, Certainty::Possible));
+        assert_eq!(cause.lines, [3, 5, 9]);
+        cause.clients.sort();
+        assert_eq!(cause.clients, ["loser", "newcomer", "winner"].map(Arc::from));
     }
 }

@@ -81,10 +81,19 @@ impl FindingList {
 
     /// A finding turns out to be another race, if it may still change.
     pub(super) fn becomes(&mut self, place: FindingPlace, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
+        self.change(place, |verdict| verdict.becomes(race, line, evidence));
+    }
+
+    /// What was found led to this, if it may still change.
+    pub(super) fn led_to(&mut self, place: FindingPlace, consequence: Verdict) {
+        self.change(place, |verdict| verdict.led_to(consequence));
+    }
+
+    fn change(&mut self, place: FindingPlace, change: impl FnOnce(&mut Verdict)) {
         let Some(verdict) = self.get_mut(place) else { return };
-        let is_other = verdict.race != race;
-        verdict.becomes(race, line, evidence);
-        if is_other {
+        let race = verdict.race;
+        change(verdict);
+        if verdict.race != race {
             self.new.iter_mut().filter(|new| !new.contains(&place)).for_each(|new| new.push(place));
         }
     }

@@ -621,7 +621,7 @@ impl AuditedLock {
         let before = conversation.overwrote.as_ref().and_then(|overwrote| overwrote.before.as_ref());
         match holder.overwritten.filter(|_| before.is_some_and(|before| before.by_loser)) {
             Some(place) => {
-                findings.becomes(place, verdict.race, Some(newcomer.line), verdict.evidence);
+                findings.led_to(place, verdict);
                 place
             }
             None => self.report(findings, newcomer.home, verdict),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockshift::audit::{Audit, Auditor, Certainty};
+use lockshift::audit::{Audit, Auditor, Certainty, Evidence, Finding};
 use lockshift::explore::{Action, Scene, Trace};
 use lockshift::lock::{Acquired, Owner, Token};
 use lockshift::monitor::{Line, Lines, Parser, Source, Text};
@@ -17,6 +17,14 @@ pub(crate) fn audit(text: &str) -> Audit {
     for threads in [1, 3] {
         let in_threads = audit_by(new().in_threads(threads.try_into().unwrap()), text);
         assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"), "{threads} threads");
+    }
+    for Finding { verdict, .. } in &audit.findings {
+        if let Evidence::DoubleHold { holder, newcomer, newcomer_line, .. } = &verdict.evidence {
+            assert!([holder, newcomer].iter().all(|client| verdict.clients.contains(client)), "{verdict:#?}");
+            let line = text.lines().nth(usize::try_from(*newcomer_line).unwrap() - 1).unwrap();
+            let line = Parser::new().parse(line.as_bytes()).unwrap().at;
+            assert_eq!(verdict.at, line, "{verdict:#?}");
+        }
     }
     audit
 }
