@@ -11,7 +11,7 @@ use super::failure;
 use super::signals::{self, Caught};
 use crate::connect::Server;
 
-/// How long the server may take to accept a connection.
+/// How long the server may take to accept a connection, and then for each reply until MONITOR has begun.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A MONITOR that has begun.
@@ -42,9 +42,10 @@ pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
     listen_for_the_end(sender.clone())?;
     let client = server.client().map_err(unusable)?;
     let mut connection = client.get_connection_with_timeout(PATIENCE).map_err(unusable)?;
-    let number = redis::cmd("CLIENT").arg("ID").query(&mut connection).ok();
-    connection.set_read_timeout(None).map_err(unusable)?;
+    connection.set_read_timeout(Some(PATIENCE)).map_err(unusable)?;
+    let number = connection_number(&mut connection).map_err(unusable)?;
     redis::cmd("MONITOR").exec(&mut connection).map_err(unusable)?;
+    connection.set_read_timeout(None).map_err(unusable)?;
     thread::spawn(move || {
         loop {
             let sent = match connection.recv_response() {
@@ -62,6 +63,14 @@ pub(super) fn monitored(server: &Server) -> Result<Monitored, Failure> {
         }
     });
     Ok(Monitored { events, connection: number })
+}
+
+/// The number of this connection; `None` if the server does not know the question.
+fn connection_number(connection: &mut redis::Connection) -> Result<Option<u64>, RedisError> {
+    match redis::cmd("CLIENT").arg("ID").query(connection) {
+        Err(error) if error.kind() == redis::ErrorKind::Io => Err(error),
+        answered => Ok(answered.ok()),
+    }
 }
 
 fn listen_for_the_end(sender: SyncSender<MonitorEvent>) -> Result<(), Failure> {

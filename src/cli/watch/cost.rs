@@ -56,12 +56,21 @@ impl CostMeter {
         Ok(Self { connection, monitor: None, without, last, asked_at: last.at, waiting_bytes: None })
     }
 
-    /// MONITOR has begun, on the connection of this number.
+    /// MONITOR has begun, on the connection of this number. What it costs counts from here, or from before it began if the
+    /// server does not answer in time.
     pub(super) fn begin(&mut self, monitor: Option<u64>) -> RedisResult<()> {
         self.monitor = monitor;
-        self.last = Sample::of(&mut self.connection)?;
-        self.asked_at = self.last.at;
+        self.last = self.sample_in_time()?.unwrap_or(self.last);
+        self.asked_at = host::mono();
         Ok(())
+    }
+
+    /// What the server says; `None` if it does not answer in time.
+    fn sample_in_time(&mut self) -> RedisResult<Option<Sample>> {
+        match Sample::of(&mut self.connection) {
+            Err(error) if error.is_timeout() => Ok(None),
+            sampled => sampled.map(Some),
+        }
     }
 
     /// The share of one processor that it costs at most, if it is time to measure that and the server answers in time.
@@ -69,10 +78,7 @@ impl CostMeter {
         if host::mono().saturating_since(self.last.at) < EVERY {
             return Ok(None);
         }
-        let now = match Sample::of(&mut self.connection) {
-            Err(error) if error.is_timeout() => return Ok(None),
-            sampled => sampled?,
-        };
+        let Some(now) = self.sample_in_time()? else { return Ok(None) };
         let share = share(self.without, &self.last, &now);
         self.last = now;
         Ok(Some(share))

@@ -132,8 +132,9 @@ impl Running {
 
     /// Waits for its end.
     pub(super) fn done(mut self) -> Done {
-        let mut child = self.child.take().expect("it ends once");
-        until("the command ends", || child.try_wait().expect("the child is ours"));
+        let running = self.child.as_mut().expect("it has not ended");
+        until("the command ends", || running.try_wait().expect("the child is ours"));
+        let child = self.child.take().expect("it ends once");
         let done = child.wait_with_output().expect("its output can be read").into();
         schemas::hold(&self.args, &done);
         done

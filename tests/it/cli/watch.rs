@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use redis::{Commands, cmd};
@@ -157,24 +159,16 @@ fn a_watch_of_a_server_that_hangs_ends_in_time() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// A server that says that so many bytes wait for the connection that runs MONITOR.
-fn full_server(waiting_bytes: u64) -> String {
+/// What a server replies to these words; nothing, if it hangs.
+type Replying = Arc<dyn Fn(&[String]) -> Option<String> + Send + Sync>;
+
+fn server_that_replies(reply: impl Fn(&[String]) -> Option<String> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}/", listener.local_addr().unwrap());
-    let reply = move |words: &[String]| {
-        let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
-        match words {
-            [name, ..] if name == "INFO" => bulk("used_cpu_sys:1.0\r\nused_cpu_user:1.0\r\n"),
-            [name, what, ..] if name == "CLIENT" && what == "ID" => ":7\r\n".to_owned(),
-            [name, what, _, number] if name == "CLIENT" && what == "LIST" => {
-                assert_eq!(number, "7", "it asks for its own connection");
-                bulk(&format!("id=7 cmd=monitor qbuf=0 omem={waiting_bytes} events=rw\n"))
-            }
-            _ => "+OK\r\n".to_owned(),
-        }
-    };
+    let reply: Replying = Arc::new(reply);
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
+            let reply = Arc::clone(&reply);
             std::thread::spawn(move || {
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
                 let mut line = move || lines.next();
@@ -182,7 +176,8 @@ fn full_server(waiting_bytes: u64) -> String {
                 while let Some(count) = line() {
                     let count: usize = count[1..].parse().unwrap();
                     let words: Vec<String> = (0..count).filter_map(|_| line().and_then(|_| line())).collect();
-                    if (&stream).write_all(reply(&words).as_bytes()).is_err() {
+                    let reply = reply(&words).unwrap_or_default();
+                    if (&stream).write_all(reply.as_bytes()).is_err() {
                         return;
                     }
                 }
@@ -190,6 +185,50 @@ fn full_server(waiting_bytes: u64) -> String {
         }
     });
     url
+}
+
+fn bulk(text: &str) -> String {
+    format!("${}\r\n{text}\r\n", text.len())
+}
+
+/// What every server here replies to these words.
+fn usual_reply(words: &[String]) -> String {
+    match words {
+        [name, ..] if name == "INFO" => bulk("used_cpu_sys:1.0\r\nused_cpu_user:1.0\r\n"),
+        [name, what, ..] if name == "CLIENT" && what == "ID" => ":7\r\n".to_owned(),
+        _ => "+OK\r\n".to_owned(),
+    }
+}
+
+/// A server that says that so many bytes wait for the connection that runs MONITOR.
+fn full_server(waiting_bytes: u64) -> String {
+    server_that_replies(move |words| match words {
+        [name, what, _, number] if name == "CLIENT" && what == "LIST" => {
+            assert_eq!(number, "7", "it asks for its own connection");
+            Some(bulk(&format!("id=7 cmd=monitor qbuf=0 omem={waiting_bytes} events=rw\n")))
+        }
+        _ => Some(usual_reply(words)),
+    })
+}
+
+#[test]
+fn a_server_that_hangs_when_monitor_has_begun_is_watched_to_the_end() {
+    let hangs = AtomicBool::new(false);
+    let url = server_that_replies(move |words| {
+        let is_monitor = words == ["MONITOR"];
+        (!hangs.fetch_or(is_monitor, SeqCst)).then(|| usual_reply(words))
+    });
+    let ended = Running::start(lockshift(), ["watch", "--redis", &url, "--for", "5s"]).done();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_monitor_is_reported() {
+    let url = server_that_replies(|words| (words != ["MONITOR"]).then(|| usual_reply(words)));
+    for verb in ["watch", "record"] {
+        let ended = Running::start(lockshift(), [verb, "--redis", &url]).done();
+        assert_eq!(ended.code, Some(3), "{verb}: {ended:?}");
+    }
 }
 
 #[test]
