@@ -27,6 +27,7 @@ use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
 use super::script_args::script_keys;
 use super::scripts::{Script, scripts, sha1};
+use super::share::LockShare;
 use super::shares::LockShares;
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
@@ -201,7 +202,9 @@ impl Auditor {
     /// What was found since the last call, or turned out to be another race; the first call begins that and returns nothing.
     /// A finding may still get more lines.
     pub fn new_findings(&mut self) -> Vec<Finding> {
-        self.locks.call_all(|share| share.findings.take_new()).concat()
+        let mut findings = self.locks.call_all(LockShare::new_findings).concat();
+        self.summaries.cap(&mut findings);
+        findings
     }
 
     /// Reads the commands before which no request from `now` on can have run.
@@ -289,6 +292,9 @@ impl Auditor {
 
     /// A command about one key.
     fn keyed(&mut self, number: u64, line: &Line<'_>, address: &[u8], role: CommandRole) {
+        if role == CommandRole::Touches && line.word(2).is_some() && is_deletion(line) {
+            return self.delete_several(number, line, address);
+        }
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
         let key = java_key(&key).unwrap_or(&key);
@@ -303,8 +309,10 @@ impl Auditor {
             _ => false,
         };
         if !begins && !self.keys.contains(line.database, key) {
-            if role == CommandRole::Looks {
-                self.recent_looks.look(address, key, line);
+            match role {
+                CommandRole::Looks => self.recent_looks.look(address, key, line),
+                CommandRole::Touches if is_deletion(line) => {}
+                _ => self.summaries.was_changed(line.database, key),
             }
             return;
         }
@@ -324,6 +332,32 @@ impl Auditor {
         }
         let event = self.event(number, line.at, address, command);
         self.deliver(line.database, key, event);
+    }
+
+    /// DEL or UNLINK of several keys. Where they are not those of one lock, each is deleted by itself: how many of them were
+    /// there does not say which.
+    fn delete_several(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
+        let words: Vec<Vec<u8>> = line.words().skip(1).map(|word| word.bytes().into_owned()).collect();
+        let keys: Vec<&[u8]> = words.iter().map(|key| java_key(key).unwrap_or(key)).collect();
+        let locks: Vec<Option<LockId>> = keys.iter().map(|key| self.keys.get(line.database, key)).collect();
+        let event = self.event(number, line.at, address, line.command());
+        if let [Some(first), ..] = *locks
+            && locks.iter().all(|lock| *lock == Some(first))
+        {
+            return self.deliver(line.database, keys[0], event);
+        }
+        let count = i64::try_from(keys.len()).unwrap_or(i64::MAX);
+        let known_reply = match &event.known_reply {
+            Some(Reply::Int(0)) => Some(Reply::Int(0)),
+            Some(Reply::Int(deleted)) if *deleted == count => Some(Reply::Int(1)),
+            Some(Reply::Error(error)) => Some(Reply::Error(error.clone())),
+            _ => None,
+        };
+        for (key, _) in keys.iter().zip(&locks).filter(|(_, lock)| lock.is_some()) {
+            let command = Command::new("DEL").arg(*key).into();
+            let event = LockEvent { command, known_reply: known_reply.clone(), ..event.clone() };
+            self.deliver(line.database, key, event);
+        }
     }
 
     /// Delivers the look that came before the first command by which this key looks like a lock. It found nothing.
@@ -420,12 +454,24 @@ impl Auditor {
         let begins = role == CommandRole::Claims || role == CommandRole::Writes && is_conditional(line);
         let concerns_key =
             matches!(role, CommandRole::Looks | CommandRole::Touches | CommandRole::Writes | CommandRole::Claims);
-        if concerns_key && (begins || self.keys.contains(line.database, &key)) {
+        if concerns_key && (begins || is_deletion(line) || self.keys.contains(line.database, &key)) {
             let caller = &running.event;
             let (connection, asks_time, by_token) = (caller.connection.clone(), caller.asks_time, caller.by_token);
-            let event = LockEvent::new(caller.client.clone(), line.command(), line.at, number);
+            // The server's clock stands still while a script runs, and MONITOR lists when each call was made.
+            let event = LockEvent::new(caller.client.clone(), line.command(), caller.at, number);
             let event = LockEvent { connection, within: Some(caller.line), asks_time, by_token, ..event };
-            self.deliver(line.database, &key, event);
+            if is_deletion(line) {
+                for key in line.words().skip(1).map(Word::bytes) {
+                    if self.keys.contains(line.database, &key) {
+                        let command = Command::new("DEL").arg(&*key).into();
+                        self.deliver(line.database, &key, LockEvent { command, ..event.clone() });
+                    }
+                }
+            } else {
+                self.deliver(line.database, &key, event);
+            }
+        } else if role == CommandRole::Writes {
+            self.summaries.was_changed(line.database, &key);
         }
     }
 
@@ -461,8 +507,8 @@ impl Auditor {
         let keys = script_keys(&running.event.command).iter().filter(|_| !running.has_called);
         for key in keys {
             if let Some(lock) = self.keys.get(running.database, key) {
-                let key = key.clone();
-                self.locks.send(lock, move |share| share.lock(lock).was_touched_unseen(&key));
+                let (key, script) = (key.clone(), running.event.clone());
+                self.locks.send(lock, move |share| share.lock(lock).was_touched_unseen(&key, &script));
             }
         }
     }
@@ -490,9 +536,18 @@ impl Auditor {
         let only_if_missing = line.word(0).is_some_and(|name| name.quoted().len() == "RENAMENX".len());
         let moved = self.text_in(line.database, &from, line.at);
         let is_blocked = only_if_missing && self.text_in(line.database, &to, line.at).is_some();
-        if is_blocked || from == to {
+        let reply = self.answer.as_ref().and_then(|answer| answer.reply.clone());
+        let has_failed = matches!(reply, Some(Reply::Error(_) | Reply::Int(0)));
+        if is_blocked || has_failed || from == to {
             return;
         }
+        let is_done = reply.is_some() || !only_if_missing || self.keys.contains(line.database, &to);
+        if !is_done || moved.is_none() {
+            // Whether the other key was there, or what is moved, is not known.
+            [&from, &to].into_iter().for_each(|key| self.was_altered(line.database, key));
+            return;
+        }
+        self.summaries.was_changed(line.database, &to);
         self.administer(number, line, address, &from, Command::new("DEL").arg(&*from));
         if let Some((value, expires_at)) = moved {
             let write = Command::new("SET").arg(&*to).arg(value);
@@ -507,12 +562,22 @@ impl Auditor {
     /// A command whose effect is not followed: it may have changed each key that is among its first so many arguments.
     fn alter(&mut self, line: &Line<'_>, arguments: usize) {
         for word in (1..).map_while(|place| line.word(place)).take(arguments) {
-            let key = word.bytes();
-            let key = java_key(&key).unwrap_or(&key);
-            if let Some(lock) = self.keys.get(line.database, key) {
+            self.was_altered(line.database, &word.bytes());
+        }
+        if let Some((key, database)) = moved_to(line) {
+            self.was_altered(database, &key.bytes());
+        }
+    }
+
+    /// A command whose effect is not followed may have changed this key.
+    fn was_altered(&mut self, database: u32, key: &[u8]) {
+        let key = java_key(key).unwrap_or(key);
+        match self.keys.get(database, key) {
+            Some(lock) => {
                 let key = CommandWord::from(key);
                 self.locks.send(lock, move |share| share.lock(lock).was_altered(&key));
             }
+            None => self.summaries.was_changed(database, key),
         }
     }
 
@@ -528,6 +593,19 @@ impl Auditor {
         let index = |place| std::str::from_utf8(line.word(place)?.quoted()).ok()?.parse::<u32>().ok();
         let swapped = [index(1), index(2)];
         let is_swap = is(b"swapdb");
+        let mode = line.word(1);
+        let is_mode = |word: Word<'_>| [&b"async"[..], b"sync"].iter().any(|it| word.quoted().eq_ignore_ascii_case(it));
+        let is_well_formed = match is_swap {
+            true => swapped.iter().all(Option::is_some) && swapped[0] != swapped[1] && line.word(3).is_none(),
+            false => mode.is_none_or(is_mode) && line.word(2).is_none(),
+        };
+        let has_failed = self.answer.as_ref().is_some_and(|it| matches!(it.reply, Some(Reply::Error(_))));
+        if !is_well_formed || has_failed {
+            return;
+        }
+        if is_swap {
+            self.summaries.all_were_changed();
+        }
         let concerns = |database: u32| match is_swap {
             true => swapped.contains(&Some(database)),
             false => is(b"flushall") || database == line.database,
@@ -614,6 +692,26 @@ fn without_get(command: Command, reply: Option<Reply>) -> (Command, Option<Reply
     let (head, options) = command.words().split_at(3);
     let words = head.iter().chain(options.iter().filter(|word| !is(word, b"GET"))).cloned();
     (Command::from_words(words).expect("the command has a name"), reply)
+}
+
+/// Whether this is DEL or UNLINK.
+fn is_deletion(line: &Line<'_>) -> bool {
+    let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
+    is(b"del") || is(b"unlink")
+}
+
+/// The key that MOVE or COPY writes in another database, and which that is.
+fn moved_to<'a>(line: &Line<'a>) -> Option<(Word<'a>, u32)> {
+    let is = |place: usize, name: &[u8]| line.word(place).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
+    let database = |place: usize| std::str::from_utf8(line.word(place)?.quoted()).ok()?.parse().ok();
+    if is(0, b"move") {
+        Some((line.word(1)?, database(2)?))
+    } else if is(0, b"copy") {
+        let option = (3..=4).find(|place| is(*place, b"db"))?;
+        Some((line.word(2)?, database(option + 1)?))
+    } else {
+        None
+    }
 }
 
 /// The key in a key as Java serialisation writes a string.

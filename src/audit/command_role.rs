@@ -41,14 +41,14 @@ impl CommandRole {
             b"set" | b"setex" | b"psetex" => Self::Writes,
             b"get" | b"exists" => Self::Looks,
             b"del" | b"unlink" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat" | b"persist" | b"ttl"
-            | b"pttl" | b"getdel" | b"delifeq" | b"delex" | b"incr" | b"append" => Self::Touches,
+            | b"pttl" | b"getdel" | b"delifeq" | b"delex" | b"incr" => Self::Touches,
             b"msetnx" => Self::Joins,
             b"time" => Self::Times,
             b"eval" | b"evalsha" | b"fcall" => Self::Runs,
-            b"move" | b"restore" | b"getex" | b"setrange" | b"setbit" | b"bitfield" | b"decr" | b"incrby"
-            | b"decrby" | b"incrbyfloat" | b"hset" | b"hmset" | b"hsetnx" | b"hdel" | b"hincrby" | b"hincrbyfloat"
-            | b"hgetdel" | b"hgetex" | b"hsetex" | b"hexpire" | b"hpexpire" | b"zadd" | b"zrem" | b"zincrby"
-            | b"zpopmin" | b"zpopmax" | b"zremrangebyscore" | b"zremrangebyrank" | b"zremrangebylex"
+            b"move" | b"restore" | b"getex" | b"append" | b"setrange" | b"setbit" | b"bitfield" | b"decr"
+            | b"incrby" | b"decrby" | b"incrbyfloat" | b"hset" | b"hmset" | b"hsetnx" | b"hdel" | b"hincrby"
+            | b"hincrbyfloat" | b"hgetdel" | b"hgetex" | b"hsetex" | b"hexpire" | b"hpexpire" | b"zadd" | b"zrem"
+            | b"zincrby" | b"zpopmin" | b"zpopmax" | b"zremrangebyscore" | b"zremrangebyrank" | b"zremrangebylex"
             | b"sinterstore" | b"sunionstore" | b"sdiffstore" | b"zinterstore" | b"zunionstore" | b"zdiffstore"
             | b"zrangestore" | b"geosearchstore" => Self::Alters { arguments: 1 },
             b"copy" | b"migrate" | b"mset" | b"msetex" | b"bitop" | b"sort" => Self::Alters { arguments: usize::MAX },

@@ -118,23 +118,55 @@ impl fmt::Display for Certainty {
 /// Maximum number of lines that show a race; beyond that, the first ones and the last.
 const MOST_LINES: usize = 16;
 
+/// What a lost takeover turns out to have done.
+#[derive(Debug)]
+pub(super) struct Effect {
+    pub(super) race: RaceId,
+    /// The line that shows it, if one does.
+    pub(super) line: Option<u64>,
+    /// A client that takes part in it.
+    pub(super) client: Arc<str>,
+    pub(super) certainty: Certainty,
+    pub(super) evidence: Evidence,
+}
+
 impl Verdict {
-    /// It turns out to be another race, as this line shows.
-    pub(super) fn becomes(&mut self, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
-        self.race = race;
-        self.evidence = evidence;
+    /// It turns out to have had this effect. What led to a double hold stays that.
+    pub(super) fn becomes(&mut self, effect: Effect) {
+        let Effect { race, line, client, certainty, evidence } = effect;
         line.into_iter().for_each(|line| self.shown_by(line));
+        if !matches!(self.evidence, Evidence::DoubleHold { .. }) {
+            (self.race, self.evidence) = (Some(race), evidence);
+            self.has_client(&client);
+            self.rests_on(certainty);
+        }
     }
 
     /// It led to this: the two are one finding, which is what it led to, and no surer than either.
     pub(super) fn led_to(&mut self, consequence: Self) {
-        let Self { race, at, clients, lines, certainty, evidence } = consequence;
-        self.becomes(race, None, evidence);
-        self.at = at;
-        let others: Vec<_> = self.clients.drain(..).filter(|client| !clients.contains(client)).collect();
-        self.clients = clients.into_iter().chain(others).collect();
-        lines.into_iter().for_each(|line| self.shown_by(line));
-        self.certainty = self.certainty.min(certainty);
+        let cause = std::mem::replace(self, consequence);
+        cause.clients.iter().for_each(|client| self.has_client(client));
+        cause.lines.into_iter().for_each(|line| self.shown_by(line));
+        self.rests_on(cause.certainty);
+    }
+
+    /// This client takes part in it, too, as this line shows.
+    pub(super) fn involves(&mut self, client: &Arc<str>, line: u64) {
+        self.has_client(client);
+        self.shown_by(line);
+    }
+
+    /// It rests on something of this certainty, too. What rests on something that is only likely has other explanations.
+    pub(super) fn rests_on(&mut self, certainty: Certainty) {
+        if certainty != Certainty::Certain {
+            self.certainty = Certainty::Possible;
+        }
+    }
+
+    fn has_client(&mut self, client: &Arc<str>) {
+        if !self.clients.contains(client) {
+            self.clients.push(client.clone());
+        }
     }
 
     /// This line shows it, too.
@@ -156,14 +188,15 @@ fn what_a_finding_led_to_is_no_surer_than_it_and_has_the_clients_of_both() {
         clients: clients.map(Arc::from).to_vec(),
         lines: lines.to_vec(),
         certainty,
-        evidence: Evidence::LoserClearedTtl,
+        evidence: Evidence::NotDeleted { client: clients[1].into(), value: Vec::new() },
     };
     let moved = verdict(RaceId::LoserMovesLease, 1, ["winner", "loser"], &[3, 5], Certainty::Certain);
     let double = verdict(RaceId::StaleStampShortensLease, 2, ["winner", "newcomer"], &[3, 9], Certainty::Possible);
     for (mut cause, consequence) in [(moved.clone(), double.clone()), (double, moved)] {
-        let (race, at) = (consequence.race, consequence.at);
+        let Verdict { race, at, evidence, .. } = consequence.clone();
         cause.led_to(consequence);
-        assert_eq!((cause.race, cause.at, cause.certainty), (race, at, Certainty::Possible));
+        assert_eq!((cause.race, cause.at, &cause.evidence), (race, at, &evidence));
+        assert_eq!(cause.certainty, Certainty::Possible);
         assert_eq!(cause.lines, [3, 5, 9]);
         cause.clients.sort();
         assert_eq!(cause.clients, ["loser", "newcomer", "winner"].map(Arc::from));

@@ -2,11 +2,12 @@
 //! number of those between them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::finding::{Evidence, Finding, Verdict};
+use super::finding::{Effect, Finding, Verdict};
 use super::locks::LockId;
 use crate::race_id::RaceId;
 use crate::wire::Key;
@@ -79,9 +80,14 @@ impl FindingList {
         self.get_mut(place).into_iter().for_each(|verdict| verdict.shown_by(line));
     }
 
-    /// A finding turns out to be another race, if it may still change.
-    pub(super) fn becomes(&mut self, place: FindingPlace, race: Option<RaceId>, line: Option<u64>, evidence: Evidence) {
-        self.change(place, |verdict| verdict.becomes(race, line, evidence));
+    /// This client takes part in a finding, too, as this line shows, if that may still change.
+    pub(super) fn involves(&mut self, place: FindingPlace, client: &Arc<str>, line: u64) {
+        self.get_mut(place).into_iter().for_each(|verdict| verdict.involves(client, line));
+    }
+
+    /// A lost takeover turns out to have had this effect, if it may still change.
+    pub(super) fn becomes(&mut self, place: FindingPlace, effect: Effect) {
+        self.change(place, |verdict| verdict.becomes(effect));
     }
 
     /// What was found led to this, if it may still change.
@@ -99,10 +105,10 @@ impl FindingList {
     }
 
     /// The findings that were added or became another race since the last call; none at the first one, which begins that.
-    pub(super) fn take_new(&mut self) -> Vec<Finding> {
+    pub(super) fn take_new(&mut self) -> Vec<(LockId, Finding)> {
         let new = self.new.replace(Vec::new()).unwrap_or_default();
-        let found = |place: FindingPlace| Some(&self.open.get(place.0.checked_sub(self.settled)?)?.1);
-        new.into_iter().filter_map(found).cloned().collect()
+        let found = |place: FindingPlace| self.open.get(place.0.checked_sub(self.settled)?);
+        new.into_iter().filter_map(found).map(|((_, lock), finding)| (*lock, finding.clone())).collect()
     }
 
     fn settle_first(&mut self) {

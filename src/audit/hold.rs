@@ -42,13 +42,22 @@ pub(super) struct Hold {
     pub(super) ttl_cleared: Option<u64>,
     /// The finding that says why it is not alone: what goes wrong after that follows from it.
     pub(super) violated: Option<FindingPlace>,
-    /// Who acquired the lock after it, and by which line.
-    pub(super) followed_by: Option<(Arc<str>, u64)>,
+    /// The hold that came after it.
+    pub(super) followed_by: Option<NextHold>,
     /// Whether its lease was seen to end.
     pub(super) is_expired: bool,
     /// When its client first asked, and how often it was refused since.
     pub(super) asked_at: UnixTime,
     pub(super) refusals: u64,
+}
+
+/// The hold that came after another one.
+#[derive(Clone, Debug)]
+pub(super) struct NextHold {
+    pub(super) client: Arc<str>,
+    /// The line by which it was acquired.
+    pub(super) line: u64,
+    pub(super) certainty: Certainty,
 }
 
 impl Hold {

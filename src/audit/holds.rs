@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::hold::Hold;
+use super::hold::{Hold, NextHold};
 use crate::wire::UnixTime;
 
 /// Maximum number of holds that are remembered of each way to end.
@@ -59,7 +59,11 @@ impl Holds {
     /// Adds a hold, which follows those of its keys.
     pub(super) fn add(&mut self, hold: Hold) {
         for other in self.now.iter_mut().filter(|other| other.keys.meets(hold.keys)) {
-            other.followed_by.get_or_insert((hold.client.clone(), hold.line));
+            other.followed_by.get_or_insert_with(|| NextHold {
+                client: hold.client.clone(),
+                line: hold.line,
+                certainty: hold.certainty,
+            });
         }
         self.now.push(hold);
     }

@@ -8,7 +8,7 @@ use super::command_name::CommandName;
 use super::conversation::Conversation;
 use super::exchange::LockExchange;
 use super::finding::{Certainty, Evidence, Verdict};
-use super::hold::Hold;
+use super::hold::{Hold, NextHold};
 use super::keys::Written;
 use super::stamp;
 use super::variants::{Variant, VariantSet};
@@ -34,8 +34,10 @@ impl Verdict {
         let mut lines: Vec<u64> = lines.into_iter().collect();
         lines.sort_unstable();
         lines.dedup();
-        let certainty = if certainty == Certainty::Certain { certainty } else { Certainty::Possible };
-        Self { race: race.into(), at, clients: clients.into_iter().collect(), lines, certainty, evidence }
+        let clients = clients.into_iter().collect();
+        let mut verdict = Self { race: race.into(), at, clients, lines, certainty: Certainty::Certain, evidence };
+        verdict.rests_on(certainty);
+        verdict
     }
 }
 
@@ -266,13 +268,15 @@ pub(super) fn overrun(hold: &Hold, release: &LockExchange) -> Verdict {
     };
     let is_in_doubt =
         next.is_none() && hold.ends_at.is_some_and(|ends_at| may_be_rounded(ends_at) || may_name_beginning(ends_at));
-    let certainty = if is_in_doubt { Certainty::Possible } else { hold.certainty };
-    let evidence = Evidence::Overrun { client: hold.client.clone(), line: release.line, next: next.cloned() };
+    let certainty = next.map_or(hold.certainty, |next| hold.certainty.min(next.certainty));
+    let certainty = if is_in_doubt { Certainty::Possible } else { certainty };
+    let named = next.map(|next| (next.client.clone(), next.line));
+    let evidence = Evidence::Overrun { client: hold.client.clone(), line: release.line, next: named };
     Verdict::new(
         RaceId::Overrun,
         release.at,
-        [hold.client.clone()].into_iter().chain(next.map(|(client, _)| client.clone())),
-        [Some(hold.line), next.map(|(_, line)| *line), Some(release.line)].into_iter().flatten(),
+        [hold.client.clone()].into_iter().chain(next.map(|next| next.client.clone())),
+        [Some(hold.line), next.map(|next| next.line), Some(release.line)].into_iter().flatten(),
         certainty,
         evidence,
     )
@@ -300,18 +304,28 @@ impl Lifetimes<'_> {
         is_of_decades.then(|| self.verdict(RaceId::AbsoluteExpire, evidence))
     }
 
-    /// The command has shortened the lease of `holder`.
-    pub(super) fn lease_shortened(&self, holder: &Hold) -> Verdict {
-        let client = self.client.clone();
-        let evidence = Evidence::LeaseShortened { client, holder: holder.client.clone(), holder_line: holder.line };
-        self.verdict(RaceId::LateExpire, evidence)
+    /// The command, of the client that held before as `own`, has shortened the lease of `holder`.
+    pub(super) fn lease_shortened(&self, own: &Hold, holder: &Hold) -> Verdict {
+        let (client, holder_name) = (self.client.clone(), holder.client.clone());
+        let evidence = Evidence::LeaseShortened { client, holder: holder_name.clone(), holder_line: holder.line };
+        let mut verdict = self.verdict(RaceId::LateExpire, evidence);
+        verdict.involves(&holder_name, holder.line);
+        verdict.rests_on(own.certainty.min(holder.certainty));
+        verdict
     }
 
-    /// The command extends the lock that the next client has acquired.
-    pub(super) fn extended_too_late(&self, next: &(Arc<str>, u64)) -> Verdict {
-        let (next, next_line) = next.clone();
-        let (client, line) = (self.client.clone(), self.exchange.line);
-        self.verdict(RaceId::RenewalTooLate, Evidence::ExtendedTooLate { client, line, next, next_line })
+    /// The command, of the client that held before as `own`, extends the lock that the next client has acquired.
+    pub(super) fn extended_too_late(&self, own: &Hold, next: &NextHold) -> Verdict {
+        let evidence = Evidence::ExtendedTooLate {
+            client: self.client.clone(),
+            line: self.exchange.line,
+            next: next.client.clone(),
+            next_line: next.line,
+        };
+        let mut verdict = self.verdict(RaceId::RenewalTooLate, evidence);
+        verdict.involves(&next.client, next.line);
+        verdict.rests_on(own.certainty.min(next.certainty));
+        verdict
     }
 
     /// The command is a script that has set the key and failed before it set a time to live.

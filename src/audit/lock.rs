@@ -8,7 +8,7 @@ use super::conversation::{Continuation, Conversation, Conversations, Overwrote};
 use super::episode::Episode;
 use super::event::LockEvent;
 use super::exchange::LockExchange;
-use super::finding::{Certainty, Evidence, Verdict};
+use super::finding::{Certainty, Effect, Evidence, Verdict};
 use super::findings::{FindingList, FindingPlace};
 use super::grammar::Grammar;
 use super::hold::Hold;
@@ -83,7 +83,8 @@ impl AuditedLock {
 
     /// Whether its keys hold nothing and no client holds it.
     pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        self.holds.iter().all(|hold| hold.is_expired) && !(0..self.keys.count()).any(|key| self.keys.exists(key, at))
+        let has_ended = |hold: &Hold| hold.is_expired || hold.ends_at.is_some_and(|ends_at| ends_at < at);
+        self.holds.iter().all(has_ended) && !(0..self.keys.count()).any(|key| self.keys.exists(key, at))
     }
 
     /// Joins a key to the one named `to`: as a part of that lock, or as a lock by itself; with all that is known of it.
@@ -153,11 +154,31 @@ impl AuditedLock {
         }
     }
 
-    /// A command that is not understood may have done anything to this key.
-    pub(super) fn was_touched_unseen(&mut self, key: &[u8]) {
-        if let Some(key) = self.forget_content(key) {
-            self.keys[key].statistics.unrecognised += 1;
+    /// A script that is not understood may have done anything to this key. What its client held it may have released, if it
+    /// names the value and says that it has done something; whoever else holds may have been freed.
+    pub(super) fn was_touched_unseen(&mut self, key: &[u8], script: &LockEvent) {
+        let Some(key) = self.forget_content(key) else { return };
+        self.keys[key].statistics.unrecognised += 1;
+        let home = self.keys[key].home;
+        let has_acted = matches!(script.known_reply, Some(Reply::Int(1..)));
+        let names = |value: &[u8]| script.command.args().iter().any(|word| word == value);
+        let is_its_own = |hold: &Hold| has_acted && hold.home == home && names(&hold.value);
+        if let Some(index) = self.holds.iter().position(is_its_own) {
+            let hold = self.holds.remove(index);
+            if let Some(by) = self.conversations.find(&hold.client, home) {
+                self.conversations[by].holds = false;
+            }
+            self.keep(&hold, None);
         }
+        for hold in self.holds.iter_mut().filter(|hold| hold.home == home) {
+            hold.certainty = Certainty::Possible;
+        }
+    }
+
+    /// Whether what was found of this key may have another explanation.
+    pub(super) fn is_in_doubt(&self, key: &Key) -> bool {
+        let index = self.keys.index_of(key.as_bytes());
+        index.is_some_and(|index| self.keys[index].statistics.is_in_doubt())
     }
 
     /// A command whose effect is not followed may have changed this key. It counts where the lock does, which may be another key.
@@ -594,7 +615,7 @@ impl AuditedLock {
             let conversation = &self.conversations[by];
             let place = match other.violated {
                 Some(place) => {
-                    findings.shown_by(place, hold.line);
+                    findings.involves(place, &hold.client, hold.line);
                     place
                 }
                 None if other.line < hold.line => self.report_double_hold(findings, conversation, hold, other),
@@ -619,7 +640,8 @@ impl AuditedLock {
     ) -> FindingPlace {
         let verdict = judge::double_hold(newcomer, conversation, holder);
         let before = conversation.overwrote.as_ref().and_then(|overwrote| overwrote.before.as_ref());
-        match holder.overwritten.filter(|_| before.is_some_and(|before| before.by_loser)) {
+        let is_open = |place: &FindingPlace| findings.get(*place).is_some();
+        match holder.overwritten.filter(|_| before.is_some_and(|before| before.by_loser)).filter(is_open) {
             Some(place) => {
                 findings.led_to(place, verdict);
                 place
@@ -709,7 +731,14 @@ impl AuditedLock {
                     loser: written.client.clone(),
                     value: written.value.clone(),
                 };
-                findings.becomes(place, Some(RaceId::LoserBlocksRelease), Some(release.line), evidence);
+                let effect = Effect {
+                    race: RaceId::LoserBlocksRelease,
+                    line: Some(release.line),
+                    client: written.client.clone(),
+                    certainty: hold.certainty.min(self.certainty_of(&written.client, key)),
+                    evidence,
+                };
+                findings.becomes(place, effect);
             }
             _ => match other_key {
                 Some(verdict) => drop(self.report(findings, key, verdict)),
@@ -913,7 +942,7 @@ impl AuditedLock {
         let holder = self.holds.of(writer, seen.key).filter(|index| self.holds[*index].is_live(seen.exchange.until));
         let (Some(own), Some(holder)) = (own, holder) else { return };
         if self.holds[holder].ends_at.is_none_or(|ends_at| expires_at < ends_at) {
-            let verdict = self.lifetimes(seen).lease_shortened(&self.holds[holder]);
+            let verdict = self.lifetimes(seen).lease_shortened(&self.holds[own], &self.holds[holder]);
             let place = self.report(findings, seen.key, verdict);
             self.holds[holder].violated = Some(place);
             self.holds[own].violated = Some(place);
@@ -922,11 +951,11 @@ impl AuditedLock {
 
     fn extended_too_late(&mut self, findings: &mut FindingList, seen: &Observation<'_>) {
         let Some(own) = self.holds.of(&seen.client, seen.key) else { return };
-        let Hold { violated, followed_by, .. } = &self.holds[own];
-        match (violated, followed_by) {
-            (Some(place), _) => findings.shown_by(*place, seen.exchange.line),
+        let hold = &self.holds[own];
+        match (hold.violated, &hold.followed_by) {
+            (Some(place), _) => findings.shown_by(place, seen.exchange.line),
             (None, Some(next)) => {
-                let place = self.report(findings, seen.key, self.lifetimes(seen).extended_too_late(next));
+                let place = self.report(findings, seen.key, self.lifetimes(seen).extended_too_late(hold, next));
                 self.holds[own].violated = Some(place);
             }
             (None, None) => {}
@@ -975,11 +1004,20 @@ impl AuditedLock {
     fn ttl_cleared(&self, findings: &mut FindingList, seen: &Observation<'_>) -> bool {
         let cleared = self.holds.iter().find_map(|hold| Some((hold, hold.ttl_cleared?)));
         let Some((hold, line)) = cleared else { return false };
-        let (race, evidence) = (RaceId::LoserClearsTtl, Evidence::LoserClearedTtl);
+        let lifetimes = self.lifetimes(seen);
         match hold.overwritten {
-            Some(place) => findings.becomes(place, Some(race), Some(seen.exchange.line), evidence),
+            Some(place) => {
+                let effect = Effect {
+                    race: RaceId::LoserClearsTtl,
+                    line: Some(seen.exchange.line),
+                    client: seen.client.clone(),
+                    certainty: lifetimes.certainty,
+                    evidence: Evidence::LoserClearedTtl,
+                };
+                findings.becomes(place, effect);
+            }
             None => {
-                self.report(findings, seen.key, self.lifetimes(seen).ttl_cleared(line));
+                self.report(findings, seen.key, lifetimes.ttl_cleared(line));
             }
         }
         true
@@ -1018,7 +1056,14 @@ impl AuditedLock {
         if is_later && is_open && self.keys.exists(key, at) {
             let evidence =
                 Evidence::LoserOutlivesWinner { loser: written.client.clone(), value: written.value.clone() };
-            findings.becomes(place, Some(RaceId::LoserOutlivesWinner), line, evidence);
+            let effect = Effect {
+                race: RaceId::LoserOutlivesWinner,
+                line,
+                client: written.client.clone(),
+                certainty: self.certainty_of(&written.client, key),
+                evidence,
+            };
+            findings.becomes(place, effect);
         }
     }
 
@@ -1104,6 +1149,12 @@ impl AuditedLock {
     /// How sure a verdict about this key is.
     fn certainty(&self, key: usize) -> Certainty {
         self.keys.certainty(KeySet::default().with(key))
+    }
+
+    /// How sure a verdict is that rests on what this client does there.
+    fn certainty_of(&self, client: &Arc<str>, key: usize) -> Certainty {
+        let of_client = self.conversations.get(client, self.keys[key].home).map(Conversation::certainty);
+        of_client.map_or(Certainty::Possible, |of_client| of_client.min(self.certainty(key)))
     }
 
     fn lifetimes<'a>(&'a self, seen: &'a Observation<'_>) -> Lifetimes<'a> {

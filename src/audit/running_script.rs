@@ -41,7 +41,9 @@ impl RunningScript {
             b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby" if !is_conditional(line) => {
                 self.written.iter_mut().for_each(|written| written.push(CommandWord::from(&*key.bytes())));
             }
-            b"del" | b"unlink" => self.deleted.push(CommandWord::from(&*key.bytes())),
+            b"del" | b"unlink" => {
+                self.deleted.extend(line.words().skip(1).map(|key| CommandWord::from(&*key.bytes())));
+            }
             b"get" | b"exists" | b"hexists" | b"hget" | b"ttl" | b"pttl" | b"type" | b"expire" | b"pexpire"
             | b"time" => {}
             _ if self.key.as_deref() == Some(&*key.bytes()) => self.written = None,

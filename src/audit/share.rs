@@ -8,6 +8,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::episode::Episode;
 use super::event::LockEvent;
+use super::finding::{Certainty, Finding};
 use super::findings::FindingList;
 use super::grammar::Grammar;
 use super::live::{HoldEvent, LiveLock};
@@ -114,6 +115,17 @@ impl LockShare {
         self.findings.reads(event.line, id);
         lock.lose_all(&mut self.findings, event, is_swap);
         collect(&mut self.episodes, &mut self.hold_events, lock);
+    }
+
+    /// What was found since the last call, or turned out to be another race, as sure as it is by now.
+    pub(super) fn new_findings(&mut self) -> Vec<Finding> {
+        let capped = |(id, mut finding): (LockId, Finding)| {
+            if self.locks.get(&id).is_some_and(|lock| lock.is_in_doubt(&finding.key)) {
+                finding.verdict.certainty = Certainty::Possible;
+            }
+            finding
+        };
+        self.findings.take_new().into_iter().map(capped).collect()
     }
 
     /// The locks that clients hold or wait for at this moment.

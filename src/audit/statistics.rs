@@ -100,6 +100,12 @@ pub struct LockStatistics {
 }
 
 impl LockStatistics {
+    /// Whether what was found there may have another explanation: clients could not be told apart, or a command was not
+    /// followed.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.multiplexed + self.pooled + self.unfollowed > 0
+    }
+
     /// Adds those of another lock.
     pub(super) fn merge(&mut self, other: &Self) {
         self.acquisitions += other.acquisitions;

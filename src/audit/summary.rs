@@ -1,7 +1,11 @@
 //! The result of an audit, and what is kept of the locks that are forgotten.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::time::Duration;
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
 
 use super::clients::{ClientSummaries, ClientSummary, names};
 use super::conversation::Conversation;
@@ -75,6 +79,12 @@ pub struct LockSummary {
 pub(super) struct Summaries {
     known: BTreeMap<(u32, Key), KeptSummary>,
     others: (u64, LockStatistics),
+    /// The hashes of the keys that no command has changed since their locks were forgotten.
+    unchanged: HashSet<u64, FxBuildHasher>,
+}
+
+fn hash(database: u32, key: &[u8]) -> u64 {
+    FxBuildHasher.hash_one((database, key))
 }
 
 #[derive(Debug, Default)]
@@ -86,9 +96,31 @@ struct KeptSummary {
 }
 
 impl Summaries {
-    /// Whether a key was seen before, so that its last value is known.
+    /// Whether a key was seen before and not changed since, so that its last value is known.
     pub(super) fn knows(&self, database: u32, key: &[u8]) -> bool {
-        self.known.contains_key(&(database, Key::new(key)))
+        self.unchanged.contains(&hash(database, key)) && self.known.contains_key(&(database, Key::new(key)))
+    }
+
+    /// A command that is not followed may have changed this key. Two keys with one hash are both taken for changed.
+    pub(super) fn was_changed(&mut self, database: u32, key: &[u8]) {
+        if !self.unchanged.is_empty() {
+            self.unchanged.remove(&hash(database, key));
+        }
+    }
+
+    /// A command has changed keys that it does not name.
+    pub(super) fn all_were_changed(&mut self) {
+        self.unchanged.clear();
+    }
+
+    /// Lowers the certainty of what was found on keys of which earlier something was in doubt.
+    pub(super) fn cap(&self, findings: &mut [Finding]) {
+        for finding in findings {
+            let kept = self.known.get(&(finding.database, finding.key.clone()));
+            if kept.is_some_and(|kept| kept.statistics.is_in_doubt()) {
+                finding.verdict.certainty = Certainty::Possible;
+            }
+        }
     }
 
     /// Keeps what is known of a lock that is forgotten.
@@ -108,6 +140,7 @@ impl Summaries {
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.forget_the_quiet();
         }
+        self.unchanged.insert(hash(name.0, name.1.as_bytes()));
         let kept = self.known.entry(name).or_default();
         kept.spoken.merge(&state.winners);
         kept.clients = kept.clients.max(conversations.iter().filter(|it| !it.is_by_token).count());
@@ -130,6 +163,9 @@ impl Summaries {
             }
             stays
         });
+        let kept: HashSet<u64, FxBuildHasher> =
+            self.known.keys().map(|(database, key)| hash(*database, key.as_bytes())).collect();
+        self.unchanged.retain(|hash| kept.contains(hash));
     }
 
     /// The result at the end of the trace.
@@ -150,7 +186,7 @@ impl Summaries {
             // What was seen of a key that is not kept apart may have been seen of any of these.
             let kept = self.known.get(&(finding.database, finding.key.clone()));
             let statistics = kept.map_or(&self.others.1, |kept| &kept.statistics);
-            if statistics.multiplexed + statistics.pooled + statistics.unfollowed > 0 {
+            if statistics.is_in_doubt() {
                 finding.verdict.certainty = Certainty::Possible;
             }
             finding

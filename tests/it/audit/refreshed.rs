@@ -26,6 +26,9 @@ fn a_refresh_lengthens_the_lease_and_is_no_attempt() {
 
 #[test]
 fn a_refresh_behind_the_next_holder_is_too_late() {
+    let round = r#"1699999000.000000 [0 10.0.0.1:1] "SETNX" "lock" "1699999030"
+1699999001.000000 [0 10.0.0.1:1] "DEL" "lock"
+"#;
     let taken_over = r#"1700000031.000000 [0 10.0.0.2:1] "SETNX" "lock" "1700000061"
 1700000031.000100 [0 10.0.0.2:1] "GET" "lock"
 1700000031.000200 [0 10.0.0.2:1] "GETSET" "lock" "1700000061"
@@ -33,7 +36,7 @@ fn a_refresh_behind_the_next_holder_is_too_late() {
 1700000033.000000 [0 10.0.0.2:1] "DEL" "lock"
 1700000034.000000 [0 10.0.0.1:1] "DEL" "lock"
 "#;
-    let found = audit(&format!("{ACQUIRED}{taken_over}"));
+    let found = audit(&format!("{round}{ACQUIRED}{taken_over}"));
     assert_eq!(races(&found), [(Some(RaceId::RenewalTooLate), Certainty::Certain)], "{:?}", found.findings);
 }
 

@@ -1,5 +1,6 @@
 //! A schedule as the trace that a server's MONITOR would have listed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use lockshift::audit::{Audit, Auditor, Certainty, Evidence, Finding};
@@ -19,14 +20,43 @@ pub(crate) fn audit(text: &str) -> Audit {
         assert_eq!(format!("{in_threads:#?}"), format!("{audit:#?}"), "{threads} threads");
     }
     for Finding { verdict, .. } in &audit.findings {
-        if let Evidence::DoubleHold { holder, newcomer, newcomer_line, .. } = &verdict.evidence {
-            assert!([holder, newcomer].iter().all(|client| verdict.clients.contains(client)), "{verdict:#?}");
+        let named = clients_of(&verdict.evidence);
+        assert!(named.iter().all(|client| verdict.clients.contains(client)), "{named:?}: {verdict:#?}");
+        if let Evidence::DoubleHold { newcomer_line, .. } = &verdict.evidence {
             let line = text.lines().nth(usize::try_from(*newcomer_line).unwrap() - 1).unwrap();
             let line = Parser::new().parse(line.as_bytes()).unwrap().at;
             assert_eq!(verdict.at, line, "{verdict:#?}");
         }
     }
     audit
+}
+
+/// The clients that evidence names.
+fn clients_of(evidence: &Evidence) -> Vec<&Arc<str>> {
+    match evidence {
+        Evidence::DoubleHold { holder, newcomer, .. } | Evidence::Vanished { holder, newcomer, .. } => {
+            vec![holder, newcomer]
+        }
+        Evidence::LoserMovedLease { loser, winner, .. } => vec![loser, winner],
+        Evidence::LoserOutlivesWinner { loser, .. } => vec![loser],
+        Evidence::LoserBlocksRelease { holder, loser, .. } => vec![holder, loser],
+        Evidence::Deleted { client, holder, .. }
+        | Evidence::DeletedFromOutside { client, holder, .. }
+        | Evidence::LeaseShortened { client, holder, .. }
+        | Evidence::WaitsForEver { client, holder, .. } => vec![client, holder],
+        Evidence::ExtendedTooLate { client, next, .. } => vec![client, next],
+        Evidence::Overrun { client, next, .. } => {
+            [client].into_iter().chain(next.as_ref().map(|(next, _)| next)).collect()
+        }
+        Evidence::StampWrittenBack { client, .. }
+        | Evidence::Phantom { client, .. }
+        | Evidence::OtherKeyDeleted { client }
+        | Evidence::NotDeleted { client, .. }
+        | Evidence::TtlOfDecades { client }
+        | Evidence::ScriptFailed { client, .. } => vec![client],
+        Evidence::LoserClearedTtl => Vec::new(),
+        other => panic!("whom does {other:?} name?"),
+    }
 }
 
 /// The races that were found, and how certain each is.
