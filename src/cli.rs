@@ -8,6 +8,7 @@ mod compare;
 mod completions;
 mod decompress;
 mod doctor;
+mod doubt;
 mod dry_run;
 mod exit;
 mod explore;

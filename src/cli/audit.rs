@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::auditors::Auditors;
+use super::doubt::doubt;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
 use super::output;
 use super::trace::{self, TraceInput};
-use crate::audit::{Audit, Auditor, LockStatistics};
+use crate::audit::Auditor;
 use crate::driver::host;
 use crate::report::AuditReport;
 
@@ -48,45 +49,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let audits = auditors.finish();
     let took: Duration = host::mono().saturating_since(begin);
     let exit = if audits.iter().all(|(_, audit)| audit.findings.is_empty()) { Exit::Yes } else { Exit::No };
-    let each = || audits.iter().map(|(_, audit)| audit);
-    let doubt = args
-        .identity
-        .doubt(each())
-        .or_else(|| unknown(each()))
-        .or_else(|| unfollowed(each()))
-        .filter(|_| exit == Exit::Yes);
+    let doubt = doubt(args.identity, audits.iter().map(|(_, audit)| audit)).filter(|_| exit == Exit::Yes);
     output::print(&AuditReport::of(audits, took, args.all), global)?;
     coverage.verdict(exit)?;
     doubt.map_or(Ok(exit), Err)
-}
-
-/// Why an audit without a race is no all-clear: a client tried to acquire as no known protocol does. That counts at a key where
-/// others acquire as one does; at other keys, only if no client of the trace does.
-fn unknown<'a>(audits: impl Iterator<Item = &'a Audit> + Clone) -> Option<Failure> {
-    let tried = |lock: &LockStatistics| lock.acquisitions + lock.refusals;
-    let mut listed = audits.clone().flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);
-    if listed.any(|lock| tried(lock) > 0 && lock.unrecognised > 0) {
-        let reason = "a client tries to acquire a lock as no known protocol does, so races may be missing";
-        return Some(Failure::new(Exit::Unusable, reason));
-    }
-    let (known, unrecognised) = statistics(audits)
-        .fold((0, 0), |(known, unrecognised), lock| (known + tried(lock), unrecognised + lock.unrecognised));
-    (known == 0 && unrecognised > 0).then(|| {
-        Failure::new(Exit::Unusable, "no known protocol sends what tries to acquire here, so races may be missing")
-    })
-}
-
-/// Why an audit without a race is no all-clear: what some command did to a lock is not known.
-fn unfollowed<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
-    statistics(audits).any(|lock| lock.unfollowed > 0).then(|| {
-        let reason = "a command whose effect an audit does not follow may have changed a lock, so races may be missing";
-        Failure::new(Exit::Unusable, reason)
-    })
-}
-
-/// What happened at each lock that is listed, and at the others together.
-fn statistics<'a>(audits: impl Iterator<Item = &'a Audit>) -> impl Iterator<Item = &'a LockStatistics> {
-    audits.flat_map(|audit| audit.locks.iter().map(|lock| &lock.statistics).chain([&audit.others.1]))
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::auditors::Auditors;
+use super::doubt::doubt;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
@@ -63,7 +64,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         report.add(&demand, &played);
     }
     output::print(&report, global)?;
-    coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })
+    let exit = coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })?;
+    doubt(args.identity, [&audit].into_iter()).filter(|_| is_clean).map_or(Ok(exit), Err)
 }
 
 /// A length of time that can be played to its end, whatever the lock does.

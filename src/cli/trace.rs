@@ -106,7 +106,7 @@ impl Coverage {
                     "none of {total} lines was understood: pass what `redis-cli monitor` or `lockshift record` writes"
                 )
             }
-            _ if passed_over > 1 + total / 100 => {
+            _ if passed_over > 1 && passed_over.saturating_mul(100) > total => {
                 format!("only {understood} of {total} lines were understood, so races may be missing")
             }
             _ if gaps > understood / 1000 => {

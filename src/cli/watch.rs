@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use super::doubt::doubt;
 use super::exit::{Exit, Failure, unless_closed};
 use super::global_options::GlobalOptions;
 use super::identity::IdentityArgs;
@@ -77,7 +78,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         return Err(failure);
     }
     watching.refresh(true)?;
-    coverage.verdict(watching.exit())
+    let audit = watching.auditor.finish();
+    let is_clean = watching.counts.findings.is_empty() && audit.findings.is_empty();
+    let exit = coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })?;
+    doubt(args.identity, [&audit].into_iter()).filter(|_| is_clean).map_or(Ok(exit), Err)
 }
 
 /// How often a terminal and the metrics are renewed.

@@ -44,8 +44,8 @@ impl ObservingCommand {
             ],
         ),
         row("doctor", false, &["acl|dryrun", "acl|whoami", "command|info", "info", "time"]),
-        row("record", false, &["client|id", "monitor"]),
-        row("watch", false, &["client|id", "client|list", "info", "monitor", "ping"]),
+        row("record", false, &["client|id", "monitor", "role"]),
+        row("watch", false, &["client|id", "client|list", "info", "monitor", "ping", "role"]),
     ];
 
     /// The one of this name.

@@ -16,7 +16,8 @@ const BEFORE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_secs(5);
 /// How often it is asked how much waits: a busy server fills its memory within seconds.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
-/// How long it may take to answer: meanwhile nothing is shown, and a signal has to wait.
+/// How long it may take to connect, and to answer each question: meanwhile nothing is shown, and a signal has to wait. A
+/// server that hangs is asked up to three times, over the old connection and a new one.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Fewer commands do not say what a command costs.
 const FEWEST_COMMANDS: f64 = 1_000.0;
@@ -31,6 +32,8 @@ pub(super) struct CostMeter {
     /// Seconds of a processor for a command without MONITOR; 0 if too few commands were seen to say.
     without: f64,
     last: Sample,
+    /// When it was measured last, or could not be.
+    measured_at: MonoTime,
     asked_at: MonoTime,
     waiting_bytes: Option<u64>,
 }
@@ -53,7 +56,15 @@ impl CostMeter {
         let last = Sample::of(&mut connection)?;
         let commands = last.commands - first.commands;
         let without = if commands < FEWEST_COMMANDS { 0.0 } else { (last.cpu_s - first.cpu_s).max(0.0) / commands };
-        Ok(Self { connection, monitor: None, without, last, asked_at: last.at, waiting_bytes: None })
+        Ok(Self {
+            connection,
+            monitor: None,
+            without,
+            last,
+            measured_at: last.at,
+            asked_at: last.at,
+            waiting_bytes: None,
+        })
     }
 
     /// MONITOR has begun, on the connection of this number. What it costs counts from here, or from before it began if the
@@ -62,6 +73,7 @@ impl CostMeter {
         self.monitor = monitor;
         self.last = self.sample_in_time()?.unwrap_or(self.last);
         self.asked_at = host::mono();
+        self.measured_at = self.asked_at;
         Ok(())
     }
 
@@ -75,10 +87,12 @@ impl CostMeter {
 
     /// The share of one processor that it costs at most, if it is time to measure that and the server answers in time.
     pub(super) fn share(&mut self) -> RedisResult<Option<f64>> {
-        if host::mono().saturating_since(self.last.at) < EVERY {
+        if host::mono().saturating_since(self.measured_at) < EVERY {
             return Ok(None);
         }
-        let Some(now) = self.sample_in_time()? else { return Ok(None) };
+        let sampled = self.sample_in_time()?;
+        self.measured_at = host::mono();
+        let Some(now) = sampled else { return Ok(None) };
         let share = share(self.without, &self.last, &now);
         self.last = now;
         Ok(Some(share))

@@ -56,6 +56,22 @@ fn a_compressed_trace_is_read_as_it_is() {
     assert_eq!(played["locks"][0]["key"].as_str(), Some("lock"), "{played}");
 }
 
+/// One connection of several clients, which write no tokens: the audit can only guess who they are.
+#[test]
+fn where_clients_are_guessed_no_command_gives_an_all_clear() {
+    const SET: &str = r#""SET" "lock" "1" "NX" "EX" "5""#;
+    let words = [SET, SET, SET, r#""DEL" "lock""#];
+    let line = |number: usize| format!("1700000000.{number:06} [0 unix:/run/redis.sock] {}\n", words[number % 4]);
+    let file = file_of((0..20).map(line).collect::<String>().as_bytes());
+    for args in [&["audit"][..], &["watch"], &["dry-run", "--to", "token", "--lease", "10s"]] {
+        let mut command = lockshift();
+        command.args(args).arg(file.path());
+        let ended = done(command, [""; 0]);
+        assert_eq!(ended.code, Some(3), "{args:?}: {ended:?}");
+        assert!(ended.stderr.contains("--clients-by"), "{args:?}: {ended:?}");
+    }
+}
+
 #[test]
 fn input_that_is_not_understood_is_no_all_clear() {
     let noise: Vec<u8> = (0..4_096_u32).map(|place| (place.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80).collect();

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use redis::{Commands, cmd};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::command::{Running, done, lockshift, lockshift_at};
 use crate::guard::server_secs;
 use crate::guard_process::GuardProcess;
-use crate::patience::{now, until};
-use crate::server::Server;
+use crate::patience::{now, pause, until};
+use crate::server::{Options, Server};
 
 const FLEET: &str = "tests/traces/php-fleet.log";
 
@@ -222,12 +222,69 @@ fn a_server_that_hangs_when_monitor_has_begun_is_watched_to_the_end() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
+/// A server that does not answer MONITOR, and whether that was sent.
+fn server_deaf_to_monitor() -> (String, Arc<AtomicBool>) {
+    let asked = Arc::new(AtomicBool::new(false));
+    let was_asked = Arc::clone(&asked);
+    let url = server_that_replies(move |words| {
+        let is_monitor = words == ["MONITOR"];
+        asked.fetch_or(is_monitor, SeqCst);
+        (!is_monitor).then(|| usual_reply(words))
+    });
+    (url, was_asked)
+}
+
 #[test]
 fn a_server_that_does_not_answer_monitor_is_reported() {
-    let url = server_that_replies(|words| (words != ["MONITOR"]).then(|| usual_reply(words)));
     for verb in ["watch", "record"] {
+        let (url, was_asked) = server_deaf_to_monitor();
         let ended = Running::start(lockshift(), [verb, "--redis", &url]).done();
         assert_eq!(ended.code, Some(3), "{verb}: {ended:?}");
+        assert!(was_asked.load(SeqCst), "{verb}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_signal_is_not_kept_waiting_for_a_server_that_does_not_answer() {
+    for verb in ["watch", "record"] {
+        let (url, was_asked) = server_deaf_to_monitor();
+        let running = Running::start(lockshift(), [verb, "--redis", &url]);
+        until("MONITOR is sent", || was_asked.load(SeqCst).then_some(()));
+        let began = now();
+        running.signal(Signal::TERM);
+        let ended = running.done();
+        assert!(began.elapsed() < Duration::from_secs(3), "{verb}: {:?}: {ended:?}", began.elapsed());
+        assert_eq!(ended.code, None, "{verb}: it died by the signal: {ended:?}");
+    }
+}
+
+/// Its output has a reader that reads nothing: the first request to end waits, and the second does not.
+#[test]
+fn a_second_signal_ends_what_nobody_reads() {
+    let server = Server::start();
+    let mut recording = lockshift_at(&server).arg("record").stdout(Stdio::piped()).spawn().unwrap();
+    until_monitored(&server);
+    let mut client = server.connect();
+    let text = "x".repeat(1 << 16);
+    for _ in 0..64 {
+        cmd("ECHO").arg(&text).exec(&mut client).unwrap();
+    }
+    let signal = || kill_process(Pid::from_child(&recording), Signal::TERM).unwrap();
+    signal();
+    pause(Duration::from_millis(1_500));
+    signal();
+    let status = until("it ends", || recording.try_wait().unwrap());
+    assert_eq!(status.code(), None, "it died by the signal: {status:?}");
+}
+
+#[test]
+fn a_replica_is_refused_because_it_lists_no_attempts() {
+    let master = Server::start();
+    let replica = Server::with(&Options::new().replica_of(&master));
+    for verb in ["watch", "record"] {
+        let ended = Running::start(lockshift_at(&replica), [verb, "--for", "1s"]).done();
+        assert_eq!(ended.code, Some(3), "{verb}: {ended:?}");
+        assert!(ended.stderr.contains("is a replica"), "{verb}: {ended:?}");
     }
 }
 
