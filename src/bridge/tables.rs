@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fleet::Clocks;
 use super::lock::{Bridge, TRIED_AT, TRIED_FOR, trials};
 use super::trial;
-use crate::legacy::{self, Dialect, Digits, Form, Lock, Looks, Moment, Number, Part, Unit};
+use crate::legacy::{self, Clock, Dialect, Digits, Form, Lock, Looks, Moment, Number, Part, Unit};
 use crate::lock::{Lease, Owner, Token};
 use crate::wire::Key;
 
@@ -43,13 +43,15 @@ enum ShapeWriter {
     Package { is_far: bool },
 }
 
-/// The tables for the dialects of the catalogue. Dialects whose stamps are local dates have no row.
+/// The tables for the dialects of the catalogue. Dialects whose stamps are local dates have no row, nor have those that judge
+/// stamps by the server's clock: the packages read only their own.
 pub fn tables() -> Tables {
     let lease = Lease::new(TRIED_FOR).expect("a minute is a valid lease");
     let bridges =
         legacy::catalogue().filter_map(|dialect| Some((dialect, Bridge::new(&[dialect], "k".into(), lease).ok()?)));
+    let is_date = |dialect: &Dialect| dialect.form.stamp.digits == Digits::DateTime;
     let bridges: Vec<(&'static Dialect, Bridge)> =
-        bridges.filter(|(dialect, _)| dialect.form.stamp.digits != Digits::DateTime).collect();
+        bridges.filter(|(dialect, _)| !is_date(dialect) && dialect.clock != Clock::Server).collect();
     let mut shapes: Vec<Shape> = Vec::new();
     let mut id_of = |form: Form, writer: ShapeWriter, name: &str| {
         let far = if matches!(writer, ShapeWriter::Package { is_far: true }) { "-far" } else { "" };
