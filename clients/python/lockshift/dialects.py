@@ -19,6 +19,8 @@ class NotBridgeable(ValueError):
 
 def new_key(key):
     """The key beside `key`, in the same slot of a cluster, that the clients of the token lock use: `{invoices}:token`."""
+    if isinstance(key, bytes):
+        return new_key(key.decode("latin-1")).encode("latin-1")
     # A hash tag stands between the first brace and the first that closes it: `{}:{42}` has none.
     if re.match(r"[^{]*\{[^}]+\}", key):
         return key + ":token"
@@ -67,7 +69,7 @@ class _Shape:
         if "{be8}" in self.template or "{le8}" in self.template:
             number = struct.unpack(">q" if "{be8}" in self.template else "<q", digits)[0]
         else:
-            number = float(digits) if b"." in digits or b"e" in digits.lower() else int(digits)
+            number = float(digits)  # infinite if it is too long, which is no moment
         return (number - self.origin) * self.unit_ms
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import os
 import random
 import secrets
 import threading
@@ -11,6 +12,15 @@ import redis
 
 from .dialects import Fleet, data, new_key
 
+try:
+    from redis.cluster import ClusterPipeline, RedisCluster
+except ImportError:  # redis-py before 4.1
+    ClusterPipeline = RedisCluster = ()
+
+_LONGEST_S = 100 * 365 * 86_400
+# Before redis-py 5.3, a pool asks for the name of the command; later ones warn of it.
+_FOR_A_CONNECTION = ["EVAL"] if redis.VERSION < (5, 3) else []
+
 
 class NotAcquired(Exception):
     """The lock was held by another client until the timeout."""
@@ -19,7 +29,8 @@ class NotAcquired(Exception):
 class OutcomeUnknown(Exception):
     """The connection broke after a command that the server may have run.
 
-    After an attempt, the lock has been released again as far as the server could be reached; otherwise it expires."""
+    After an attempt, the lock has been released again as far as the server could be reached; otherwise it expires. After a
+    release, the lock was freed or lost, or is still held until its lease ends."""
 
 
 class Lost(Exception):
@@ -39,16 +50,21 @@ class Released(enum.Enum):
 
 
 class Hold:
-    """An acquired lock. It does not renew itself: `extend` does, or `keep_alive` in the background."""
+    """An acquired lock. It does not renew itself: `extend` does, or `keep_alive` in the background.
+
+    It belongs to the process that acquired it. In a fork, nothing is sent: `extend` raises `Lost`, `release` returns
+    `Released.LOST`, and a `held` block that the fork leaves raises `Lost`. The lock of the first process stays as it is."""
 
     def __init__(self, lock, token, since):
         self._lock, self._token = lock, token
+        self._process = os.getpid()
         self._until = since + lock._lease_ms / 1000
         self._changes = threading.Lock()
         self._stop = threading.Event()
         self._renewal = None
         self._lost = None
         self._released = None
+        self._may_be_freed = False  # by a release that got no reply
 
     @property
     def lost(self):
@@ -61,8 +77,12 @@ class Hold:
         return max(0.0, self._until - time.monotonic())
 
     def extend(self):
-        """Renews the lease from now. Raises `Lost` or `OutcomeUnknown`."""
+        """Renews the lease from now. Raises `Lost` or `OutcomeUnknown`. A loss is final: later calls raise it again."""
+        if self._is_inherited():
+            raise self._lost
         with self._changes:
+            if self._lost:
+                raise self._lost
             since = time.monotonic()
             answer = self._lock._extend(self._token)
             if answer == 0:
@@ -77,8 +97,9 @@ class Hold:
     def keep_alive(self):
         """Renews the lease in a thread of its own, three times a lease, until release or loss."""
         if self._renewal is None:
-            self._renewal = threading.Thread(target=self._renew, name="lockshift-renewal", daemon=True)
-            self._renewal.start()
+            renewal = threading.Thread(target=self._renew, name="lockshift-renewal", daemon=True)
+            renewal.start()
+            self._renewal = renewal  # `release` joins it, which only a started thread allows
         return self
 
     def _renew(self):
@@ -104,24 +125,63 @@ class Hold:
     def release(self):
         """Releases the lock and returns a `Released`. Only what this hold has written is deleted.
 
-        A second call returns what the first has found."""
+        A loss that `extend` or the renewal has found is returned, even if the server freed the lock. Raises `OutcomeUnknown` if
+        no reply arrived, or if an earlier run of the same release may have deleted the lock: a `RedisCluster`, and a client that
+        sends commands in a way of its own, may send it again after an error. A second call returns what the first has found."""
+        if self._is_inherited():
+            return Released.LOST
         self._stop.set()
         if self._renewal is not None and self._renewal is not threading.current_thread():
             self._renewal.join()
         with self._changes:
             if self._released is None:
-                self._released = (Released.LOST, Released.FREED, Released.INTRUDED)[self._lock._release(self._token)]
+                found = self._send_release()
+                if self._lost and found is not Released.INTRUDED:
+                    found = Released.INTRUDED if self._lost.intruded else Released.LOST
+                self._released = found
             return self._released
+
+    def _is_inherited(self):
+        """Whether this process is a fork of the holder: there, `_changes` may be locked by a thread that does not exist."""
+        if os.getpid() == self._process:
+            return False
+        self._lost = Lost(f"the lock {self._lock.key} belongs to the process that forked this one")
+        return True
+
+    def _send_release(self):
+        was_held = not self.lost
+        may_be_freed = self._may_be_freed or (was_held and not self._lock._sends_once)
+        try:
+            answer = self._lock._release(self._token)
+        except redis.ResponseError:
+            raise
+        except BaseException:
+            self._may_be_freed = self._may_be_freed or was_held
+            raise
+        if answer == 0 and may_be_freed and not self._lost:
+            raise OutcomeUnknown(f"cannot tell whether {self._lock.key} was lost: its release may have been sent twice")
+        return (Released.LOST, Released.FREED, Released.INTRUDED)[answer]
 
 
 class _Lock:
     """What both locks share: attempts, waiting, scripts."""
 
     def __init__(self, client, key, lease):
-        if not lease >= 0.001:
-            raise ValueError("a lease is at least a millisecond")
+        if not isinstance(client, (redis.Redis, RedisCluster)) or isinstance(client, (redis.client.Pipeline, ClusterPipeline)):
+            raise TypeError(
+                f"cannot lock through a {type(client).__module__}.{type(client).__qualname__}: "
+                "pass a synchronous redis.Redis or redis.RedisCluster, and no pipeline"
+            )
+        if not 0.001 <= lease <= _LONGEST_S:
+            raise ValueError(f"cannot lock for {lease} s: a lease is at least a millisecond and at most a century")
         self.key = key
         self._redis = client
+        # A client that routes or rewrites commands, or that shares one connection, has to send them itself.
+        self._sends_once = (
+            isinstance(client, redis.Redis)
+            and client.connection is None
+            and type(client).execute_command == redis.Redis.execute_command
+        )
         self._lease_ms = round(lease * 1000)
         self._scripts = {}
 
@@ -130,15 +190,15 @@ class _Lock:
         token = secrets.token_hex(16)
         since = time.monotonic()
         try:
-            won = self._attempt(token)
-        except redis.RedisError as error:
-            if isinstance(error, redis.ResponseError):
-                raise
-            # It may have run: released again, as far as the server can be reached.
-            with contextlib.suppress(redis.RedisError, OutcomeUnknown):
-                self._release(token)
-            raise OutcomeUnknown(f"cannot tell whether {self.key} was acquired: {error}") from error
-        return Hold(self, token, since) if won else None
+            return Hold(self, token, since) if self._attempt(token) else None
+        except redis.ResponseError:
+            raise
+        except BaseException as error:
+            # It may have run, also if a signal has interrupted it: released again, as far as the server can be reached.
+            _release_unheard(lambda: self._release(token))
+            if isinstance(error, redis.RedisError):
+                raise OutcomeUnknown(f"cannot tell whether {self.key} was acquired: {error}") from error
+            raise
 
     def acquire(self, timeout):
         """Attempts for up to `timeout` seconds: a `Hold`, or `NotAcquired`."""
@@ -162,38 +222,78 @@ class _Lock:
     @contextlib.contextmanager
     def held(self, timeout):
         """Acquires, renews in the background, and releases. Raises `Lost` at the end if the lock was lost meanwhile."""
-        hold = self.acquire(timeout).keep_alive()
+        hold = self.acquire(timeout)
         try:
+            hold.keep_alive()
             yield hold
+            released = hold.release()
         except BaseException:
-            # The body's own error is the one to report.
-            with contextlib.suppress(redis.RedisError, OutcomeUnknown):
-                hold.release()
+            # The first error is the one to report: the body's own, or what has interrupted the release.
+            _release_unheard(hold.release)
             raise
-        released = hold.release()
         if released is not Released.FREED:
-            raise Lost(f"{self.key} was lost before its release", intruded=released is Released.INTRUDED)
+            raise Lost(str(hold._lost or f"{self.key} was lost before its release"), intruded=released is Released.INTRUDED)
 
     def _run(self, name, keys, args):
-        """Sends a script once. By EVALSHA, which runs nothing if the server does not know the script."""
+        """Sends a script, by EVALSHA. A client that sends commands again after an error may run it twice."""
         script = self._scripts.get(name)
         if script is None:
             script = self._scripts[name] = self._redis.register_script(data(name + ".lua"))
         return script(keys=keys, args=args)
 
-    def _disclaimable(self, name, keys, args):
-        try:
+    def _run_once(self, name, keys, args):
+        """Sends a script once, if the client allows it: a second run of a release would find no lock and look like a loss."""
+        if not self._sends_once:
             return self._run(name, keys, args)
-        except redis.ResponseError:
+        pool = self._redis.connection_pool
+        connection = pool.get_connection(*_FOR_A_CONNECTION)
+        try:
+            connection.send_command("EVAL", data(name + ".lua"), len(keys), *keys, *args)
+            return self._redis.parse_response(connection, "EVAL")
+        except BaseException:
+            connection.disconnect()  # its reply may still arrive
+            raise
+        finally:
+            pool.release(connection)
+
+    def _settle(self, run, name, keys, args):
+        try:
+            return run(name, keys, args)
+        except redis.ResponseError as error:
+            if _is_of_another_type(error):
+                return 0
             raise
         except redis.RedisError as error:
             raise OutcomeUnknown(f"cannot tell what became of {self.key}: {error}") from error
 
 
+def _release_unheard(release):
+    """Runs a release for up to a second, and longer in the background: a caller that was interrupted does not wait for a server
+    that does not answer."""
+
+    def run():
+        with contextlib.suppress(redis.RedisError, OutcomeUnknown):
+            release()
+
+    thread = threading.Thread(target=run, name="lockshift-release", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started, which may be why the lock is released
+        run()
+    else:
+        thread.join(1)
+
+
+def _is_of_another_type(error):
+    # In a script, servers before 7.0 put words of their own before the error.
+    return "WRONGTYPE" in str(error)
+
+
 class BridgeLock(_Lock):
     """One lock of both generations: a stamp in `key` for the old clients of these dialects, a token in its new key.
 
-    `client` is a `redis.Redis` (without `decode_responses` if a dialect writes bytes); `lease` is in seconds. Raises `NotBridgeable`."""
+    `client` is a `redis.Redis` (without `decode_responses` if a dialect writes bytes) or a `redis.RedisCluster`; `lease` is in
+    seconds. Raises `NotBridgeable`."""
 
     def __init__(self, client, key, lease, dialects):
         super().__init__(client, key, lease)
@@ -216,25 +316,31 @@ class BridgeLock(_Lock):
 
     def _extend(self, token):
         stamp = self._fleet.stamp(token, self._lease_ms, time.time() * 1000)
-        return self._disclaimable("bridge-extend", self._keys, [token, self._lease_ms, stamp])
+        return self._settle(self._run, "bridge-extend", self._keys, [token, self._lease_ms, stamp])
 
     def _release(self, token):
-        return self._disclaimable("bridge-release", self._keys, [token])
+        return self._settle(self._run_once, "bridge-release", self._keys, [token])
 
 
 class TokenLock(_Lock):
     """The modern lock on one key: `SET key token NX PX lease`, released and extended by its token only.
 
-    Beside bridges, `key` is `new_key("invoices")`. `client` is a `redis.Redis`; `lease` is in seconds."""
+    Beside bridges, `key` is `new_key("invoices")`. `client` is a `redis.Redis` or a `redis.RedisCluster`; `lease` is in
+    seconds."""
 
     def _attempt(self, token):
-        if self._redis.set(self.key, token, nx=True, px=self._lease_ms):
+        if self._redis.set(self.key, token, nx=True, px=self._lease_ms) in (True, b"OK", "OK"):
             return True
         # A Redis client that sends a command again after a timeout finds the token of its own first run.
-        return self._redis.get(self.key) in (token, token.encode())
+        try:
+            return self._redis.get(self.key) in (token, token.encode())
+        except redis.ResponseError as error:
+            if _is_of_another_type(error):
+                return False
+            raise
 
     def _extend(self, token):
-        return self._disclaimable("token-extend", [self.key], [token, self._lease_ms])
+        return self._settle(self._run, "token-extend", [self.key], [token, self._lease_ms])
 
     def _release(self, token):
-        return self._disclaimable("token-release", [self.key], [token])
+        return self._settle(self._run_once, "token-release", [self.key], [token])

@@ -1,12 +1,17 @@
-"""The two locks on the server that REDIS_URL names: `REDIS_URL=redis://127.0.0.1 python -m unittest discover python/tests`."""
+"""The two locks on the server that REDIS_URL names: `REDIS_URL=redis://127.0.0.1 python -m unittest tests/test_locks.py`."""
 
+import contextlib
+import importlib
+import math
 import os
 import pathlib
 import re
 import secrets
 import socket
 import threading
+import time
 import unittest
+import unittest.mock
 
 import redis
 
@@ -16,17 +21,46 @@ from lockshift import BridgeLock, Lost, NotAcquired, OutcomeUnknown, Released, T
 LONG = 600
 
 
+class Interrupt(BaseException):
+    """What a signal handler or `gevent.Timeout` raises in the middle of a command."""
+
+
+class LosesReply(redis.Connection):
+    """Loses the reply to one script, which has run."""
+
+    lose = False
+
+    def send_command(self, *args, **options):
+        self.is_script = args[0].startswith("EVAL")
+        super().send_command(*args, **options)
+
+    def read_response(self, *args, **options):
+        reply = super().read_response(*args, **options)
+        if self.lose and self.is_script:
+            LosesReply.lose = False
+            raise redis.TimeoutError("the reply is lost")
+        return reply
+
+
+class Routed(redis.Redis):
+    """A client that sends commands in a way of its own, and sends them again."""
+
+    def execute_command(self, *args, **options):
+        return super().execute_command(*args, **options)
+
+
 class Locks(unittest.TestCase):
     def setUp(self):
         self.redis = redis.Redis.from_url(os.environ["REDIS_URL"])
         self.addCleanup(self.redis.close)
         self.key = "tests:python:" + secrets.token_hex(8)
 
-    def each(self, lease=LONG):
+    def each(self, lease=LONG, client=None):
         """Both locks, and the key that holds the token of each."""
-        yield TokenLock(self.redis, self.key, lease), self.key
+        client = client or self.redis
+        yield TokenLock(client, self.key, lease), self.key
         bridge = self.key + ":bridge"
-        yield BridgeLock(self.redis, bridge, lease, ["php-getset"]), new_key(bridge)
+        yield BridgeLock(client, bridge, lease, ["php-getset"]), new_key(bridge)
 
     def test_a_held_lock_is_refused_until_its_release(self):
         for lock, key in self.each():
@@ -70,6 +104,173 @@ class Locks(unittest.TestCase):
             self.assertTrue(hold.lost)
             self.assertRaises(Lost, hold.check)
         self.assertTrue(lost.exception.intruded)
+
+    def test_an_intrusion_that_a_renewal_has_found_is_what_the_release_returns(self):
+        lock = BridgeLock(self.redis, self.key, 3, ["php-getset"])
+        with self.assertRaises(Lost) as lost, lock.held(timeout=1) as hold:
+            self.redis.delete(self.key)
+            deadline = time.monotonic() + 30
+            while not hold.lost and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertEqual(self.redis.exists(self.key), 1, "the renewal has written the stamp again")
+        self.assertTrue(lost.exception.intruded)
+        self.assertIs(hold.release(), Released.INTRUDED)
+
+    def test_a_loss_that_extend_has_found_is_what_the_release_returns(self):
+        for lock, key in self.each():
+            hold = lock.try_acquire()
+            token = self.redis.get(key)
+            self.redis.set(key, "another client's")
+            self.assertRaises(Lost, hold.extend)
+            self.redis.set(key, token)
+            self.assertIs(hold.release(), Released.LOST)
+
+    def test_a_second_extend_raises_the_loss_that_the_first_has_found(self):
+        hold = BridgeLock(self.redis, self.key, LONG, ["php-getset"]).try_acquire()
+        self.redis.delete(self.key)
+        self.assertRaises(Lost, hold.extend)
+        self.redis.delete(new_key(self.key))
+        with self.assertRaises(Lost) as lost:
+            hold.extend()
+        self.assertTrue(lost.exception.intruded)
+
+    def test_a_client_that_is_not_synchronous_is_refused(self):
+        clients = [self.redis.pipeline(), self.redis.pubsub(), object(), None]
+        with contextlib.suppress(ImportError):  # redis-py before 4.2
+            clients.append(importlib.import_module("redis.asyncio").Redis())
+        for client in clients:
+            for make in TokenLock, lambda *args: BridgeLock(*args, ["php-getset"]):
+                with self.assertRaisesRegex(TypeError, "redis.Redis"):
+                    make(client, self.key, LONG)
+
+    def test_only_the_reply_of_a_won_set_wins(self):
+        lock = TokenLock(self.redis, self.key, LONG)
+        for reply in "QUEUED", object(), b"":
+            self.redis.set = lambda *args, _reply=reply, **options: _reply
+            self.assertIsNone(lock.try_acquire(), reply)
+
+    def test_an_interrupted_attempt_is_released_again(self):
+        for lock, key in self.each():
+            attempt = lock._attempt
+
+            def interrupted(token):
+                self.assertTrue(attempt(token))
+                raise Interrupt
+
+            lock._attempt = interrupted
+            with self.assertRaises(Interrupt), lock.held(timeout=1):
+                pass
+            self.assertEqual(self.redis.exists(key, lock.key), 0)
+
+    def test_an_interrupt_does_not_wait_for_a_server_that_does_not_answer(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            lock = TokenLock(redis.Redis(port=silent.getsockname()[1], socket_timeout=20), "k", LONG)
+
+            def interrupted(token):
+                raise Interrupt
+
+            lock._attempt = interrupted
+            since = time.monotonic()
+            self.assertRaises(Interrupt, lock.try_acquire)
+            self.assertLess(time.monotonic() - since, 15)
+
+    def test_a_block_that_is_interrupted_at_its_ends_releases(self):
+        for method in "keep_alive", "release":
+            for lock, key in self.each():
+                real, interrupts = getattr(lockshift.Hold, method), [Interrupt]
+
+                def interrupted(hold):
+                    if interrupts:
+                        raise interrupts.pop()
+                    return real(hold)
+
+                with unittest.mock.patch.object(lockshift.Hold, method, interrupted):
+                    with self.assertRaises(Interrupt), lock.held(timeout=1):
+                        pass
+                self.assertEqual(self.redis.exists(key, lock.key), 0)
+
+    def test_a_block_that_cannot_start_its_renewal_releases(self):
+        for lock, key in self.each():
+            with unittest.mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+                with self.assertRaises(RuntimeError), lock.held(timeout=1):
+                    pass
+            self.assertEqual(self.redis.exists(key, lock.key), 0)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_a_fork_neither_renews_nor_releases(self):
+        for lock, key in self.each():
+            child, refused = None, []
+            try:
+                with lock.held(timeout=1) as hold:
+                    child = os.fork()
+                    if child:
+                        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+                        self.assertEqual(self.redis.exists(key), 1, "the fork has left the block")
+                        self.assertLess(self.redis.pttl(key), 1000, "the fork has called extend")
+                        hold.extend()
+                    else:
+                        self.redis.pexpire(key, 999)
+                        try:
+                            hold.extend()
+                        except Lost:
+                            refused.append(hold.release())
+            except Lost:
+                refused.append(hold.release())
+            finally:
+                if child == 0:
+                    os._exit(0 if refused == [Released.LOST] * 2 else 1)
+
+    def test_a_release_whose_reply_is_lost_is_unknown_and_never_lost(self):
+        options = dict(self.redis.connection_pool.connection_kwargs, retry_on_timeout=True)
+        for make, single in (redis.Redis, False), (redis.Redis, True), (Routed, False):
+            pool = redis.ConnectionPool(LosesReply, **options)
+            self.addCleanup(pool.disconnect)
+            client = make(connection_pool=pool, single_connection_client=single)
+            for lock, key in self.each(client=client):
+                hold = lock.try_acquire()
+                LosesReply.lose = True
+                for _ in "the first", "another":
+                    self.assertRaises(OutcomeUnknown, hold.release)
+                self.assertFalse(LosesReply.lose)
+                self.assertEqual(self.redis.exists(key, lock.key), 0)
+
+    def test_a_foreign_number_of_any_length_is_live(self):
+        lock = BridgeLock(self.redis, self.key, LONG, ["php-getset"])
+        for digits in b"9" * 400, b"9" * 5000, b"0" * 5000, b"1e400", b"1e-400", b"1." + b"0" * 5000:
+            self.redis.set(self.key, digits)
+            self.assertIsNone(lock.try_acquire(), digits[:9])
+            self.assertEqual(self.redis.get(self.key), digits)
+
+    def test_a_lease_is_between_a_millisecond_and_a_century(self):
+        for lease in math.inf, -math.inf, math.nan, -1, 0, 0.0009, 101 * 366 * 86_400, 1e300:
+            with self.assertRaisesRegex(ValueError, "century", msg=lease):
+                TokenLock(self.redis, self.key, lease)
+        for lease in 0.001, 100 * 365 * 86_400:
+            for client_lock in TokenLock(self.redis, self.key, lease), BridgeLock(self.redis, self.key, lease, ["java-getset"]):
+                self.assertTrue(client_lock.acquire(timeout=10).release())
+
+    def test_a_key_of_another_type_is_held(self):
+        for lock, key in self.each():
+            self.redis.hset(key, "field", "value")
+            self.assertIsNone(lock.try_acquire())
+            self.assertEqual(self.redis.hgetall(key), {b"field": b"value"})
+            self.redis.delete(key)
+            hold = lock.try_acquire()
+            self.redis.delete(key)
+            self.redis.hset(key, "field", "value")
+            self.assertRaises(Lost, hold.extend)
+            self.assertIs(hold.release(), Released.LOST)
+            self.assertEqual(self.redis.hgetall(key), {b"field": b"value"})
+            self.redis.delete(key, lock.key)
+
+    def test_a_key_can_be_bytes(self):
+        key = self.key.encode() + b"\xff"
+        self.assertEqual(new_key(key), b"{" + key + b"}:token")
+        for lock in TokenLock(self.redis, key, LONG), BridgeLock(self.redis, key, LONG, ["php-getset"]):
+            with lock.held(timeout=1) as hold:
+                hold.extend()
+                self.assertEqual(self.redis.exists(key), 1)
+            self.assertEqual(self.redis.exists(key, new_key(key)), 0)
 
     def test_extend_renews_the_lease_of_both_keys(self):
         for lock, key in self.each():
