@@ -7,17 +7,50 @@ const text = (reply) => {
   return Buffer.isBuffer(reply) ? reply.toString('latin1') : reply;
 };
 
-/** `send(COMMAND, ...args)`: sends one command and returns its reply. */
+/** How many connections of each client of ioredis have closed: it sends again on the next what got no reply on the last. */
+const closesOf = new WeakMap();
+
+function countCloses(client) {
+  if (closesOf.has(client)) return;
+  closesOf.set(client, 0);
+  const count = () => closesOf.set(client, closesOf.get(client) + 1);
+  // The second event is a cluster's, for the connection to one of its nodes.
+  client.on('close', count).on('-node', count);
+}
+
+/** `send(COMMAND, ...args)`: sends one command and returns its reply. It was sent once if `send.closes()` has not changed. */
 function sender(client) {
   if (typeof client.callBuffer === 'function') {
-    return async (name, ...args) => text(await client.callBuffer(name, ...args.map(bytes)));
+    if (client.options && client.options.keyPrefix) {
+      // Some versions prefix the keys of a script and some do not, and none prefixes the new key inside its hash tag.
+      throw new TypeError('a client with a keyPrefix is not supported: pass a client without keyPrefix, and the whole key');
+    }
+    countCloses(client);
+    const send = async (name, ...args) => text(await client.callBuffer(name, ...args.map(bytes)));
+    return Object.assign(send, { closes: () => closesOf.get(client) });
   }
-  if (typeof client.sendCommand === 'function') {
-    // node-redis 4 takes the choice of buffers as an option of the call, 5 as one of the client.
-    const raw = typeof client.withTypeMapping === 'function' ? client.withTypeMapping({ 36: Buffer }) : client;
-    return async (name, ...args) => text(await raw.sendCommand([name, ...args.map(bytes)], { returnBuffers: true }));
-  }
+  if (typeof client.sendCommand === 'function') return Object.assign(nodeRedisSender(client), { closes: () => 0 });
   throw new TypeError('expected a client of ioredis or of redis 4 or later');
+}
+
+function nodeRedisSender(client) {
+  if ((client.options && client.options.legacyMode) || client.constructor.name === 'RedisLegacyClient') {
+    throw new TypeError('a client in legacy mode is not supported: pass `client.v4` (redis 4), or `client` for `client.legacy()`');
+  }
+  if (typeof client.getSentinelNode === 'function') {
+    throw new TypeError('a sentinel client of redis is not supported: pass a client of its master, or use ioredis');
+  }
+  const isCluster = typeof client.getSlotRandomNode === 'function';
+  return async (name, ...args) => {
+    const command = [name, ...args.map(bytes)];
+    // Version 4 reads the first option, 5 the second. Each call gets its own: a cluster writes into them.
+    const options = { returnBuffers: true, typeMapping: { 36: Buffer } };
+    const firstKey = command[name === 'EVAL' ? 3 : 1];
+    const reply = await (isCluster ? client.sendCommand(firstKey, false, command, options) : client.sendCommand(command, options));
+    // Also a client in a legacy mode that was not recognised.
+    if (reply === undefined) throw new TypeError('the client returns no reply');
+    return text(reply);
+  };
 }
 
 /** Whether the server has answered: an error reply, not a broken connection. */

@@ -1,4 +1,5 @@
-/** A client of ioredis (4 or later) or of redis (4 or later), single or cluster. */
+/** A client of ioredis (4 or later) or of redis (4 or later), single or cluster. Constructors throw a `TypeError` for others,
+ * and for a client of ioredis with a `keyPrefix`, a client of redis in legacy mode, and a sentinel client of redis. */
 export type RedisClient = object;
 
 /** The lock was held by another client until the timeout. */
@@ -13,20 +14,23 @@ export class Lost extends Error {
   readonly intruded: boolean;
 }
 
-/** 'lost': the lease had ended. 'intruded': an old client has changed the old key while the lock was held. */
+/** 'lost': the lease had ended, or another client had the lock.
+ * 'intruded': an old client has changed the old key while the lock was held. */
 export type Released = 'freed' | 'lost' | 'intruded';
 
 /** An acquired lock. */
-export interface Hold {
+export class Hold {
+  private constructor();
   /** Aborts when the lock is lost while `keepAlive` renews it. */
   readonly signal: AbortSignal;
   /** Whether the lock is lost. */
   readonly lost: boolean;
   readonly remainingMs: number;
-  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`. */
+  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`; after a loss, always with that loss. */
   extend(): Promise<void>;
-  /** Renews the lease three times a lease, until release or loss. */
+  /** Renews the lease three times a lease, until release or loss. A further call changes nothing. */
   keepAlive(): this;
+  /** Releases the lock. A further call returns what the first finds. Rejects with `OutcomeUnknown`, and can be called again. */
   release(): Promise<Released>;
 }
 
@@ -35,7 +39,7 @@ declare abstract class Lock {
   readonly leaseMs: number;
   /** One attempt: a hold, or `null` if another client holds the lock. */
   tryAcquire(): Promise<Hold | null>;
-  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`. */
+  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`, or with a `RangeError` if `timeoutMs` is not a finite number. */
   acquire(timeoutMs: number): Promise<Hold>;
   /** Acquires, renews while `work(hold)` runs, and releases. Rejects with `Lost` if the lock was lost meanwhile. */
   with<T>(timeoutMs: number, work: (hold: Hold) => Promise<T> | T): Promise<T>;
@@ -43,11 +47,13 @@ declare abstract class Lock {
 
 /** One lock of both generations: a stamp in `key` for the old clients of these dialects, a token in its new key. */
 export class BridgeLock extends Lock {
-  constructor(client: RedisClient, key: string, leaseMs: number, dialects: string[]);
+  /** `leaseMs`: from a millisecond to a century. */
+  constructor(client: RedisClient, key: string, leaseMs: number, dialects: readonly string[]);
 }
 
 /** The modern lock on one key; beside bridges, on `newKey('invoices')`. */
 export class TokenLock extends Lock {
+  /** `leaseMs`: from a millisecond to a century. */
   constructor(client: RedisClient, key: string, leaseMs: number);
 }
 

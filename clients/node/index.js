@@ -8,6 +8,8 @@ const { sender, isReply } = require('./connection');
 const SCRIPTS = ['bridge-acquire', 'bridge-extend', 'bridge-release', 'token-extend', 'token-release'];
 const TEXTS = Object.fromEntries(SCRIPTS.map((name) => [name, data(`${name}.lua`)]));
 const RELEASED = ['lost', 'freed', 'intruded'];
+const LONGEST_LEASE_MS = 100 * 365 * 86_400_000; // a century
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // setTimeout takes a longer one for a millisecond
 
 /** The lock was held by another client until the timeout. */
 class NotAcquired extends Error {}
@@ -29,7 +31,8 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** An acquired lock. */
 class Hold {
   constructor(lock, token, since) {
-    Object.assign(this, { lock, token, until: since + lock.leaseMs, loss: null, timer: null, expiry: null, running: Promise.resolve() });
+    Object.assign(this, { lock, token, until: since + lock.leaseMs, loss: null, isKept: false, timer: null, expiry: null });
+    Object.assign(this, { running: Promise.resolve(), released: false, releasing: null, mayBeFreed: false });
     this.controller = new AbortController();
   }
 
@@ -48,10 +51,13 @@ class Hold {
     return Math.max(0, this.until - nowMs());
   }
 
-  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`. */
+  /** Renews the lease from now. Rejects with `Lost` or `OutcomeUnknown`; after a loss, always with that loss. */
   async extend() {
+    if (this.loss) throw this.loss;
     const since = nowMs();
     const reply = await this.lock.extendBy(this.token);
+    // Another call may have seen a loss meanwhile.
+    if (this.loss) throw this.loss;
     if (reply === 1) {
       this.until = since + this.lock.leaseMs;
       return;
@@ -63,8 +69,10 @@ class Hold {
     throw this.loss;
   }
 
-  /** Renews the lease three times a lease, until release or loss. */
+  /** Renews the lease three times a lease, until release or loss. A further call changes nothing. */
   keepAlive() {
+    if (this.isKept) return this;
+    this.isKept = true;
     const renew = async () => {
       if (this.released) return;
       try {
@@ -89,33 +97,50 @@ class Hold {
       this.controller.abort(new Lost(`the lease of ${this.lock.key} has ended`));
       return;
     }
-    this.expiry = setTimeout(() => this.watch(), Math.min(Math.ceil(left), 2 ** 31 - 1));
+    this.expiry = setTimeout(() => this.watch(), Math.min(Math.ceil(left), LONGEST_TIMER_MS));
     if (this.expiry.unref) this.expiry.unref();
   }
 
   later(renew, ms) {
     if (this.released) return;
-    this.timer = setTimeout(() => { this.running = renew(); }, ms);
+    this.timer = setTimeout(() => { this.running = renew(); }, Math.min(ms, LONGEST_TIMER_MS));
     if (this.timer.unref) this.timer.unref();
   }
 
-  /** Releases the lock: 'freed', 'lost' or 'intruded'. Only what this hold has written is deleted. A second call returns what
-   * the first has found. */
-  async release() {
-    if (this.outcome) return this.outcome;
+  /** Releases the lock: 'freed', 'lost' or 'intruded'; a loss that `extend` or a renewal has seen counts. Only what this hold
+   * has written is deleted. A further call returns what the first finds. Rejects with `OutcomeUnknown`, and can be called again. */
+  release() {
+    if (!this.releasing) {
+      this.releasing = this.releaseOnce().catch((error) => {
+        this.releasing = null;
+        if (error instanceof OutcomeUnknown) this.mayBeFreed = true;
+        throw error;
+      });
+    }
+    return this.releasing;
+  }
+
+  async releaseOnce() {
     this.released = true;
     clearTimeout(this.timer);
     clearTimeout(this.expiry);
     await this.running;
-    this.outcome = RELEASED[await this.lock.releaseBy(this.token)];
-    return this.outcome;
+    const closes = this.lock.send.closes();
+    const found = RELEASED[await this.lock.releaseBy(this.token)];
+    if (this.loss && found !== 'intruded') return this.loss.intruded ? 'intruded' : 'lost';
+    if (found === 'lost' && !this.lost && (this.mayBeFreed || closes !== this.lock.send.closes())) {
+      throw new OutcomeUnknown(`cannot tell whether ${this.lock.key} was lost or freed: its release may have run before`);
+    }
+    return found;
   }
 }
 
 /** What both locks share: attempts, waiting, scripts. */
 class Lock {
   constructor(client, key, leaseMs) {
-    if (!(leaseMs >= 1)) throw new RangeError('a lease is at least a millisecond');
+    if (!(leaseMs >= 1 && leaseMs <= LONGEST_LEASE_MS)) {
+      throw new RangeError(`a lease is at least a millisecond and at most a century, not ${leaseMs} ms`);
+    }
     // Everything sent is one character per byte; a key is UTF-8.
     const wireKey = Buffer.from(key).toString('latin1');
     Object.assign(this, { key, wireKey, leaseMs: Math.round(leaseMs), send: sender(client) });
@@ -139,6 +164,7 @@ class Lock {
 
   /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`. */
   async acquire(timeoutMs) {
+    if (!Number.isFinite(timeoutMs)) throw new RangeError(`a timeout is a finite number of milliseconds, not ${timeoutMs}`);
     const deadline = nowMs() + timeoutMs;
     for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
       try {
@@ -175,7 +201,7 @@ class Lock {
 
   async settle(reply) {
     try {
-      return await reply;
+      return Number(await reply);
     } catch (error) {
       if (isReply(error)) throw error;
       throw new OutcomeUnknown(`cannot tell what became of ${this.key}: ${error.message}`, { cause: error });
@@ -198,8 +224,10 @@ class BridgeLock extends Lock {
     return (await this.bid(token, reply[1]))[0] === 1;
   }
 
-  bid(token, ...expired) {
-    return this.run('bridge-acquire', this.keys, [token, this.leaseMs, this.stamp(token), ...expired]);
+  async bid(token, ...expired) {
+    // Some clients are set to return numbers as text.
+    const [result, found] = await this.run('bridge-acquire', this.keys, [token, this.leaseMs, this.stamp(token), ...expired]);
+    return [Number(result), found];
   }
 
   extendBy(token) {
@@ -218,7 +246,7 @@ class BridgeLock extends Lock {
 /** The modern lock on one key; beside bridges, on `newKey('invoices')`. */
 class TokenLock extends Lock {
   async attempt(token) {
-    if (await this.send('SET', this.wireKey, token, 'PX', this.leaseMs, 'NX') !== null) return true;
+    if (await this.send('SET', this.wireKey, token, 'PX', this.leaseMs, 'NX') === 'OK') return true;
     // A Redis client that sends a command again after it reconnected finds the token of its own first run.
     return (await this.send('GET', this.wireKey)) === token;
   }

@@ -2,15 +2,18 @@
 'use strict';
 
 const assert = require('node:assert');
+const { execFile, spawn } = require('node:child_process');
 const crypto = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const net = require('node:net');
+const os = require('node:os');
 const path = require('node:path');
 const { test, after, before } = require('node:test');
+const { promisify } = require('node:util');
 
 const Redis = require('ioredis');
-const { createClient } = require('redis');
+const { createClient, createCluster } = require('redis');
 const lockshift = require('..');
 
 const { BridgeLock, Lost, NotAcquired, NotBridgeable, OutcomeUnknown, TokenLock, newKey } = lockshift;
@@ -21,6 +24,7 @@ const nodeRedis = createClient({ url: process.env.REDIS_URL });
 before(() => nodeRedis.connect());
 after(() => Promise.all([client.quit(), nodeRedis.quit()]));
 
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const newName = () => `tests:node:${crypto.randomBytes(8).toString('hex')}`;
 
 /** Both locks on these clients, and the key that holds the token of each. */
@@ -42,6 +46,19 @@ test('a held lock is refused until its release', async () => {
     assert.strictEqual(await hold.release(), 'freed');
     assert.strictEqual(await hold.release(), 'freed', 'a second call returns what the first has found');
     assert.strictEqual(await client.exists(key, lock.key), 0);
+  }
+});
+
+test('calls of release at the same time share one release, and a failed one can be repeated', async () => {
+  for (const { lock } of each()) {
+    const hold = await lock.tryAcquire();
+    assert.deepStrictEqual(await Promise.all([hold.release(), hold.release()]), ['freed', 'freed']);
+    const second = await lock.tryAcquire();
+    const { releaseBy } = lock;
+    lock.releaseBy = () => Promise.reject(new OutcomeUnknown('of the test'));
+    await assert.rejects(Promise.all([second.release(), second.release()]), OutcomeUnknown);
+    lock.releaseBy = releaseBy;
+    assert.strictEqual(await second.release(), 'freed');
   }
 });
 
@@ -85,6 +102,37 @@ test('an overwritten stamp is an intrusion, and aborts the signal', async () => 
   }
 });
 
+test('an intrusion that a renewal has seen is reported by release and with', async () => {
+  const endings = [() => {}, (name) => client.del(newKey(name))];
+  for (const [redis, ending] of [client, nodeRedis].flatMap((redis) => endings.map((ending) => [redis, ending]))) {
+    const name = newName();
+    const lock = new BridgeLock(redis, name, 900, ['php-getset']);
+    const work = lock.with(1000, async (hold) => {
+      await client.del(name);
+      await once(hold.signal, 'abort');
+      assert.ok(hold.signal.reason.intruded);
+      assert.strictEqual(await client.exists(name), 1, 'the renewal has written the stamp again');
+      await ending(name);
+    });
+    await assert.rejects(work, (error) => error instanceof Lost && error.intruded);
+  }
+});
+
+test('a recorded loss stays, even if the token comes back', async () => {
+  for (const { lock, key } of each()) {
+    const hold = await lock.tryAcquire();
+    const own = await client.get(key);
+    await client.set(key, "another client's");
+    const loss = await hold.extend().catch((error) => error);
+    assert.ok(loss instanceof Lost && !loss.intruded);
+    await client.set(key, own, 'PX', LONG);
+    await assert.rejects(hold.extend(), (error) => error === loss);
+    assert.ok(hold.lost);
+    assert.strictEqual(await hold.release(), 'lost');
+    assert.strictEqual(await client.exists(key), 0);
+  }
+});
+
 test('extend renews the lease of the token', async () => {
   for (const { lock, key } of each()) {
     const hold = await lock.tryAcquire();
@@ -106,6 +154,205 @@ test('the signal aborts at the end of the lease while a renewal gets no reply', 
     assert.ok(hold.lost);
     assert.ok(hold.signal.reason instanceof Lost);
   }));
+});
+
+/** Counts the renewals of a lock. */
+function renewalsOf(lock) {
+  const renewals = { count: 0 };
+  const { extendBy } = lock;
+  lock.extendBy = (...args) => {
+    renewals.count += 1;
+    return extendBy.apply(lock, args);
+  };
+  return renewals;
+}
+
+test('further calls of keepAlive add no renewals', async () => {
+  await Promise.all(each(1500).map(async ({ lock }) => {
+    const renewals = renewalsOf(lock);
+    const hold = await lock.tryAcquire();
+    assert.strictEqual(hold.keepAlive().keepAlive().keepAlive(), hold);
+    await sleep(900);
+    assert.strictEqual(renewals.count, 1);
+    assert.strictEqual(await hold.release(), 'freed');
+  }));
+});
+
+test('a lease that is longer than a timer can wait is not renewed at once', async () => {
+  for (const { lock } of each(100 * 86_400_000)) {
+    const renewals = renewalsOf(lock);
+    const hold = (await lock.tryAcquire()).keepAlive();
+    await sleep(100);
+    assert.strictEqual(renewals.count, 0);
+    assert.strictEqual(await hold.release(), 'freed');
+  }
+});
+
+test('a lease is between a millisecond and a century', () => {
+  const century = 100 * 365 * 86_400_000;
+  for (const leaseMs of [NaN, undefined, Infinity, 0, -1, century + 1]) {
+    assert.throws(() => new TokenLock(client, newName(), leaseMs), RangeError);
+    assert.throws(() => new BridgeLock(client, newName(), leaseMs, ['php-getset']), RangeError);
+  }
+  assert.strictEqual(new TokenLock(client, newName(), century).leaseMs, century);
+});
+
+test('a timeout that is not a finite number is refused', async () => {
+  for (const { lock } of each()) {
+    for (const timeoutMs of [undefined, NaN, Infinity, '1000']) {
+      await assert.rejects(lock.acquire(timeoutMs), RangeError);
+      await assert.rejects(lock.with(timeoutMs, () => {}), RangeError);
+    }
+  }
+});
+
+/** Of the old Java clients: eight bytes, some of which are not text. */
+function expiredStamp() {
+  const stamp = Buffer.alloc(8);
+  stamp.writeBigInt64BE(BigInt(Date.now() - 60_000) | 0x80n);
+  return stamp;
+}
+
+test('an expired stamp of eight bytes is taken over', async () => {
+  for (const redis of [client, nodeRedis]) {
+    const name = newName();
+    await client.set(name, expiredStamp());
+    const hold = await new BridgeLock(redis, name, LONG, ['java-getset']).tryAcquire();
+    assert.strictEqual(await hold.release(), 'freed');
+  }
+});
+
+test('a client that returns numbers as text works like any other', async (context) => {
+  const redis = new Redis(process.env.REDIS_URL, { stringNumbers: true });
+  context.after(() => redis.disconnect());
+  for (const { lock } of each(LONG, [redis])) {
+    const hold = await lock.tryAcquire();
+    assert.strictEqual(await lock.tryAcquire(), null);
+    await hold.extend();
+    assert.strictEqual(await hold.release(), 'freed');
+  }
+});
+
+test('a client with a keyPrefix is refused', () => {
+  const options = { keyPrefix: 'app:', lazyConnect: true };
+  for (const redis of [new Redis(options), new Redis.Cluster([{ port: 1 }], options)]) {
+    const isRefusal = (error) => error instanceof TypeError && /without keyPrefix, and the whole key/.test(error.message);
+    assert.throws(() => new TokenLock(redis, 'k', LONG), isRefusal);
+    assert.throws(() => new BridgeLock(redis, 'k', LONG, ['php-getset']), isRefusal);
+    redis.disconnect();
+  }
+});
+
+test('a client in legacy mode is refused', async (context) => {
+  const isVersion5 = typeof nodeRedis.legacy === 'function';
+  const legacy = isVersion5 ? nodeRedis.legacy() : createClient({ url: process.env.REDIS_URL, legacyMode: true });
+  assert.throws(() => new TokenLock(legacy, newName(), LONG), /^TypeError: .*legacy/);
+  if (isVersion5) return;
+  await legacy.connect();
+  context.after(() => legacy.v4.quit());
+  for (const { lock } of each(LONG, [legacy.v4])) {
+    const hold = await lock.tryAcquire();
+    assert.strictEqual(await lock.tryAcquire(), null);
+    assert.strictEqual(await hold.release(), 'freed');
+  }
+});
+
+test('a sentinel client of redis is refused', () => {
+  const sentinel = { sendCommand() {}, getSentinelNode() {} };
+  assert.throws(() => new TokenLock(sentinel, newName(), LONG), /^TypeError: a sentinel client .* pass a client of its master/);
+});
+
+test('a client that returns no reply never acquires', async () => {
+  for (const { lock } of each(LONG, [{ sendCommand() {} }])) await assert.rejects(lock.tryAcquire(), OutcomeUnknown);
+});
+
+test('the clients of a cluster work', async (context) => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'lockshift-'));
+  const port = await freePort();
+  const options = ['--port', String(port), '--cluster-enabled', 'yes', '--dir', directory, '--save', ''];
+  const address = ['--bind', '127.0.0.1', '--cluster-announce-ip', '127.0.0.1'];
+  const server = spawn('redis-server', [...options, ...address], { stdio: 'ignore' });
+  const ended = once(server, 'exit').catch((error) => error);
+  const clients = [];
+  context.after(async () => {
+    await Promise.allSettled(clients.map(async (one) => one.disconnect()));
+    server.kill();
+    await ended;
+    fs.rmSync(directory, { recursive: true });
+  });
+  const node = new Redis(port, { maxRetriesPerRequest: null });
+  node.on('error', () => {});
+  clients.push(node);
+  const isThere = await Promise.race([node.ping().then(() => true, () => false), ended.then(() => false)]);
+  if (!isThere) return context.skip('needs redis-server');
+  await node.cluster('ADDSLOTS', ...Array(16_384).keys());
+  while (!(await node.cluster('INFO')).includes('cluster_state:ok')) await sleep(50);
+  clients.push(new Redis.Cluster([{ host: '127.0.0.1', port }]));
+  clients.push(await connected(createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }] })));
+  for (const { lock, key } of each(LONG, clients.slice(1))) {
+    const hold = await lock.tryAcquire();
+    assert.strictEqual(await lock.tryAcquire(), null);
+    await hold.extend();
+    assert.strictEqual(await hold.release(), 'freed');
+    assert.strictEqual(await node.exists(key), 0);
+  }
+  for (const redis of clients.slice(1)) {
+    const name = newName();
+    await node.set(name, expiredStamp());
+    assert.ok(await new BridgeLock(redis, name, LONG, ['java-getset']).tryAcquire());
+  }
+});
+
+async function connected(redis) {
+  await redis.connect();
+  return redis;
+}
+
+/** A free port. A server of a cluster also listens on the port that is 10,000 higher. */
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port + 10_000 < 65_536 ? port : freePort();
+}
+
+test('a release that the client may have sent twice is not taken for a loss', async (context) => {
+  const { hostname, port } = new URL(process.env.REDIS_URL);
+  const cut = { next: false };
+  const sockets = new Set();
+  // Passes everything on; once, it closes the connection instead of passing on the reply.
+  const proxy = net.createServer((socket) => {
+    const server = net.connect(Number(port) || 6379, hostname);
+    for (const one of [socket, server]) sockets.add(one.on('error', () => {}));
+    socket.on('data', (sent) => server.write(sent));
+    server.on('data', (reply) => {
+      if (!cut.next) return socket.write(reply);
+      cut.next = false;
+      return socket.destroy();
+    });
+    socket.on('close', () => server.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { username, password } = new URL(process.env.REDIS_URL);
+  const redis = new Redis(proxy.address().port, '127.0.0.1', { username, password });
+  redis.on('error', () => {});
+  context.after(() => {
+    redis.disconnect();
+    sockets.forEach((socket) => socket.destroy());
+    proxy.close();
+  });
+  for (const { lock, key } of each(LONG, [redis])) {
+    const hold = await lock.tryAcquire();
+    cut.next = true;
+    await assert.rejects(hold.release(), OutcomeUnknown);
+    assert.strictEqual(await client.exists(key), 0, 'the first of the two has released it');
+    await assert.rejects(hold.release(), OutcomeUnknown, 'nor can a further release tell');
+    const lost = await lock.tryAcquire();
+    await client.set(key, "another client's");
+    assert.strictEqual(await lost.release(), 'lost', 'a connection that has not closed sends once');
+  }
 });
 
 test('a server that does not answer leaves the outcome unknown', async () => {
@@ -162,21 +409,21 @@ test('the new key is in the slot of the old one', () => {
   for (const key of ['', 'job:{}:{42}', 'a}b']) assert.throws(() => newKey(key), RangeError);
 });
 
-test('the example of the readme runs', async () => {
+test('the example of the readme runs as it stands', async (context) => {
   const readme = fs.readFileSync(path.join(__dirname, '../README.md'), 'utf8');
   const [, example] = readme.match(/```js\n([^]*?)```/);
-  const clients = [];
-  class Client extends Redis {
-    constructor(...args) {
-      super(...args);
-      clients.push(this);
-    }
-  }
-  const modules = { ioredis: Client, lockshift };
-  let worked = 0;
-  const AsyncFunction = (async () => {}).constructor;
-  const work = async ({ signal }) => { worked += signal.aborted ? 0 : 1; };
-  await new AsyncFunction('require', 'process', 'work', example)((name) => modules[name], process, work);
-  for (const one of clients) await one.quit();
-  assert.strictEqual(worked, 1);
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'lockshift-'));
+  context.after(() => fs.rmSync(directory, { recursive: true }));
+  const modules = path.join(directory, 'node_modules');
+  fs.mkdirSync(modules);
+  fs.symlinkSync(path.join(__dirname, '..'), path.join(modules, 'lockshift'));
+  fs.symlinkSync(path.dirname(require.resolve('ioredis/package.json')), path.join(modules, 'ioredis'));
+  fs.writeFileSync(path.join(directory, 'example.js'), example);
+  const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: directory, timeout: 60_000 });
+  assert.match(stdout, /^working\nfreed\n$/);
+});
+
+test('every export has its type', () => {
+  const types = fs.readFileSync(path.join(__dirname, '../index.d.ts'), 'utf8');
+  for (const name of Object.keys(lockshift)) assert.match(types, new RegExp(`^export (class|function) ${name}\\b`, 'm'));
 });
