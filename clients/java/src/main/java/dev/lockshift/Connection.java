@@ -20,12 +20,27 @@ public interface Connection {
     /** {@code GET}; {@code null} without a value. Errors as above. */
     byte[] get(byte[] key);
 
+    /** Whether the client may send a command again after it has reconnected, so that the server runs it twice. */
+    default boolean resends() {
+        return false;
+    }
+
     /** The server has answered with an error: the command has changed nothing. */
     final class ReplyException extends RuntimeException {
         private static final long serialVersionUID = 1;
 
         public ReplyException(RuntimeException cause) {
             super(cause.getMessage(), cause);
+        }
+
+        /** Whether the error begins with this word. Spring wraps the exception that has the server's text. */
+        boolean hasCode(String code) {
+            for (Throwable error = this; error != null; error = error.getCause()) {
+                if (error.getMessage() != null && error.getMessage().startsWith(code + " ")) {
+                    return true;
+                }
+            }
+            return false;
         }
     }
 }

@@ -1,17 +1,22 @@
 package dev.lockshift;
 
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** An acquired lock, for {@code try}-with-resources. It does not renew itself: {@link #keepAlive} does. */
 public final class Hold implements AutoCloseable {
-    private static final ScheduledExecutorService RENEWAL = Executors.newScheduledThreadPool(1, task -> {
-        Thread thread = new Thread(task, "lockshift-renewal");
-        thread.setDaemon(true);
-        return thread;
-    });
+    /** Only hands renewals on: it never waits for a server. */
+    static final ScheduledThreadPoolExecutor TIMER = new ScheduledThreadPoolExecutor(1, Hold::daemon);
+    /** Every renewal has a thread: a server that hangs delays no renewal on others. */
+    private static final Executor RENEWALS = Executors.newCachedThreadPool(Hold::daemon);
+
+    static {
+        TIMER.setRemoveOnCancelPolicy(true);
+    }
 
     private final Lock lock;
     private final String token;
@@ -19,7 +24,9 @@ public final class Hold implements AutoCloseable {
     private volatile long untilNanos;
     private volatile LostException loss;
     private Released released;
-    private boolean renews;
+    // Set even if the release fails: from then on the lock is left to expire.
+    private boolean releaseSent;
+    private Future<?> renewal;
 
     Hold(Lock lock, String token, long sinceNanos) {
         this.lock = lock;
@@ -40,10 +47,13 @@ public final class Hold implements AutoCloseable {
     /**
      * Renews the lease from now.
      *
-     * @throws LostException
+     * @throws LostException if the lock is lost, or was found lost before
      * @throws OutcomeUnknownException
      */
     public synchronized void extend() {
+        if (loss != null) {
+            throw loss;
+        }
         long since = System.nanoTime();
         long answer = lock.extend(token);
         if (answer == 1) {
@@ -56,21 +66,21 @@ public final class Hold implements AutoCloseable {
         throw loss;
     }
 
-    /** Renews the lease in a thread of this package, three times a lease, until release or loss. */
+    /** Renews the lease in a thread of this package, three times a lease, until release, even a failed one, or loss. */
     public synchronized Hold keepAlive() {
-        if (!renews) {
-            renews = true;
+        if (renewal == null && !releaseSent) {
             later(lock.leaseMs / 3);
         }
         return this;
     }
 
     private void later(long pauseMs) {
-        RENEWAL.schedule(this::renew, Math.max(1, pauseMs), TimeUnit.MILLISECONDS);
+        // The next renewal is scheduled when one has ended: there are never two at once.
+        renewal = TIMER.schedule(() -> RENEWALS.execute(this::renew), Math.max(1, pauseMs), TimeUnit.MILLISECONDS);
     }
 
     private synchronized void renew() {
-        if (released != null || isLost()) {
+        if (releaseSent || isLost()) {
             return;
         }
         try {
@@ -84,10 +94,33 @@ public final class Hold implements AutoCloseable {
         }
     }
 
-    /** Releases the lock. Only what this hold has written is deleted. A second call returns what the first has found. */
+    /**
+     * Releases the lock. Only what this hold has written is deleted. A second call returns what the first has found, or
+     * repeats a release that failed. Renewal ends in any case.
+     *
+     * <p>The lock may be gone before the lease ends because another client has deleted it, or because an earlier run of this
+     * release has: a client such as Lettuce sends a command again after it has reconnected. If that is possible, the outcome
+     * is unknown. If the lease ends before the reply, it is {@link Released#LOST}, although an earlier run may have freed the
+     * lock in time.
+     *
+     * @throws OutcomeUnknownException
+     */
     public synchronized Released release() {
+        boolean mayRunTwice = releaseSent || lock.connection.resends();
+        releaseSent = true;
+        if (renewal != null) {
+            renewal.cancel(false);
+        }
         if (released == null) {
             Released found = Released.values()[(int) lock.release(token)];
+            if (found == Released.LOST && mayRunTwice && !isLost()) {
+                throw new OutcomeUnknownException("cannot tell whether " + lock.key + " was lost or released by the first of"
+                        + " two runs of the release", null);
+            }
+            // The server does not know of a loss that an extension has found, and repaired.
+            if (found == Released.FREED && loss != null) {
+                found = loss.intruded() ? Released.INTRUDED : Released.LOST;
+            }
             released = found;
         }
         return released;
@@ -97,11 +130,18 @@ public final class Hold implements AutoCloseable {
      * Releases the lock.
      *
      * @throws LostException if it was lost meanwhile
+     * @throws OutcomeUnknownException as {@link #release}
      */
     @Override
     public void close() {
         if (release() != Released.FREED) {
             throw new LostException(lock.key + " was lost before its release", released == Released.INTRUDED);
         }
+    }
+
+    private static Thread daemon(Runnable task) {
+        Thread thread = new Thread(task, "lockshift-renewal");
+        thread.setDaemon(true);
+        return thread;
     }
 }

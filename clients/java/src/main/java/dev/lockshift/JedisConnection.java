@@ -1,6 +1,8 @@
 package dev.lockshift;
 
 import java.util.function.Supplier;
+import redis.clients.jedis.JedisPooled;
+import redis.clients.jedis.JedisSentineled;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.SetParams;
@@ -26,6 +28,12 @@ public final class JedisConnection implements Connection {
     @Override
     public byte[] get(byte[] key) {
         return answered(() -> jedis.get(key));
+    }
+
+    /** {@code JedisCluster} does, and a {@code UnifiedJedis} may. */
+    @Override
+    public boolean resends() {
+        return !(jedis instanceof JedisPooled || jedis instanceof JedisSentineled);
     }
 
     private static <T> T answered(Supplier<T> command) {

@@ -12,9 +12,11 @@ import java.util.function.Supplier;
 /** Lettuce 6: a connection with the codec {@link ByteArrayCodec#INSTANCE}. It may be shared with other threads. */
 public final class LettuceConnection implements Connection {
     private final RedisCommands<byte[], byte[]> commands;
+    private final boolean reconnects;
 
     public LettuceConnection(StatefulRedisConnection<byte[], byte[]> connection) {
         commands = connection.sync();
+        reconnects = connection.getOptions().isAutoReconnect();
     }
 
     @Override
@@ -33,6 +35,12 @@ public final class LettuceConnection implements Connection {
     @Override
     public byte[] get(byte[] key) {
         return answered(() -> commands.get(key));
+    }
+
+    /** A client that reconnects, which is the default, sends again what had no reply. */
+    @Override
+    public boolean resends() {
+        return reconnects;
     }
 
     private static <T> T answered(Supplier<T> command) {

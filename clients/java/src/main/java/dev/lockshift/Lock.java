@@ -9,14 +9,16 @@ import java.util.concurrent.ThreadLocalRandom;
 /** What both locks share: attempts, waiting, scripts. */
 public abstract class Lock {
     private static final SecureRandom RANDOM = new SecureRandom();
+    private static final Duration SHORTEST_LEASE = Duration.ofMillis(1);
+    private static final Duration LONGEST_LEASE = Duration.ofDays(36_500);
 
     final Connection connection;
     final String key;
     final long leaseMs;
 
     Lock(Connection connection, String key, Duration lease) {
-        if (lease.toMillis() < 1) {
-            throw new IllegalArgumentException("a lease is at least a millisecond");
+        if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
+            throw new IllegalArgumentException("a lease is between a millisecond and a century, not " + lease);
         }
         this.connection = connection;
         this.key = key;

@@ -11,6 +11,10 @@ import java.util.regex.Pattern;
 
 /** How a number becomes a value, and back. Values are handled as one character per byte. */
 final class Shape {
+    private static final Pattern INTEGER = Pattern.compile("\\d+");
+    /** In digits: more than any stamp has. */
+    private static final int LONGEST_EXACT = 30;
+
     final double unitMs;
     private final String template;
     private final BigDecimal origin;
@@ -54,8 +58,11 @@ final class Shape {
             number = BigDecimal.valueOf(number(digits, ByteOrder.BIG_ENDIAN));
         } else if (template.contains("{le8}")) {
             number = BigDecimal.valueOf(number(digits, ByteOrder.LITTLE_ENDIAN));
-        } else {
+        } else if (digits.length() <= LONGEST_EXACT && INTEGER.matcher(digits).matches()) {
             number = new BigDecimal(digits);
+        } else {
+            // BigDecimal would write out the zeros of 1e999999999. This is infinite.
+            return (Double.parseDouble(digits) - origin.doubleValue()) * unitMs;
         }
         return number.subtract(origin).doubleValue() * unitMs;
     }

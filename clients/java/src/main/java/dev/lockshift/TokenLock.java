@@ -17,9 +17,19 @@ public final class TokenLock extends Lock {
 
     @Override
     boolean attempt(String token) {
-        // A Redis client that sends a command again after it reconnected finds the token of its own first run.
-        return connection.setIfMissing(bytes(key), bytes(token), leaseMs)
-                || Arrays.equals(connection.get(bytes(key)), bytes(token));
+        if (connection.setIfMissing(bytes(key), bytes(token), leaseMs)) {
+            return true;
+        }
+        try {
+            // A Redis client that sends a command again after it reconnected finds the token of its own first run.
+            return Arrays.equals(connection.get(bytes(key)), bytes(token));
+        } catch (Connection.ReplyException error) {
+            // A hash, for example, is another client's.
+            if (error.hasCode("WRONGTYPE")) {
+                return false;
+            }
+            throw error;
+        }
     }
 
     @Override

@@ -2,31 +2,54 @@ package dev.lockshift;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.context.Lifecycle;
+import org.springframework.dao.InvalidDataAccessApiUsageException;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisPooled;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 
 /** The two locks on the server that REDIS_URL names: {@code REDIS_URL=redis://127.0.0.1 mvn test}. */
 final class LocksTest {
     private static final Duration LONG = Duration.ofMinutes(10);
     private static final Duration SHORT = Duration.ofSeconds(1);
+    private static final List<Runnable> SHUTDOWNS = new ArrayList<>();
     private static JedisPooled redis;
 
     private final String plain = "tests:java:" + UUID.randomUUID();
@@ -39,6 +62,7 @@ final class LocksTest {
 
     @AfterAll
     static void disconnect() {
+        SHUTDOWNS.forEach(Runnable::run);
         redis.close();
     }
 
@@ -123,6 +147,317 @@ final class LocksTest {
     }
 
     @Test
+    void an_intrusion_that_a_renewal_has_seen_is_reported_by_release_and_close() throws Exception {
+        Lock lock = new BridgeLock(new JedisConnection(redis), bridged, SHORT, "php-getset");
+        LostException lost = assertThrows(LostException.class, () -> {
+            try (Hold hold = lock.tryAcquire().get().keepAlive()) {
+                redis.del(bridged);
+                while (!redis.exists(bridged)) {
+                    Thread.sleep(10);
+                }
+                assertEquals(Released.INTRUDED, hold.release());
+            }
+        });
+        assertTrue(lost.intruded());
+    }
+
+    @Test
+    void a_recorded_loss_stays_even_if_the_token_comes_back() {
+        for (Lock lock : each()) {
+            Hold hold = lock.tryAcquire().get();
+            String own = redis.get(tokenKey(lock));
+            redis.set(tokenKey(lock), "another client's");
+            LostException loss = assertThrows(LostException.class, hold::extend);
+            redis.set(tokenKey(lock), own);
+            assertSame(loss, assertThrows(LostException.class, hold::extend));
+            assertEquals(Released.LOST, hold.release());
+            assertFalse(redis.exists(tokenKey(lock)));
+        }
+    }
+
+    @Test
+    void a_hold_is_not_renewed_after_a_failed_release() throws Exception {
+        for (Lock lock : each(new Breaking(new JedisConnection(redis)), SHORT)) {
+            Breaking connection = (Breaking) lock.connection;
+            Hold hold = lock.tryAcquire().get().keepAlive();
+            connection.isBroken = true;
+            assertThrows(OutcomeUnknownException.class, hold::close);
+            connection.isBroken = false;
+            hold.keepAlive();
+            Thread.sleep(SHORT.toMillis() * 3 / 2);
+            assertFalse(redis.exists(tokenKey(lock)), "the lock has expired");
+        }
+    }
+
+    /** A connection that can break, before or after the server has run the script. */
+    private static final class Breaking implements Connection {
+        private final Connection inner;
+        volatile boolean isBroken;
+        volatile boolean isCut;
+
+        Breaking(Connection inner) {
+            this.inner = inner;
+        }
+
+        @Override
+        public Object eval(byte[] script, boolean returnsList, int keys, byte[]... words) {
+            if (isBroken) {
+                throw new IllegalStateException("broken");
+            }
+            Object answer = inner.eval(script, returnsList, keys, words);
+            if (isCut) {
+                throw new IllegalStateException("cut");
+            }
+            return answer;
+        }
+
+        @Override
+        public boolean setIfMissing(byte[] key, byte[] value, long leaseMs) {
+            return inner.setIfMissing(key, value, leaseMs);
+        }
+
+        @Override
+        public byte[] get(byte[] key) {
+            return inner.get(key);
+        }
+    }
+
+    @Test
+    void a_release_that_ran_unheard_is_not_called_lost_when_it_is_repeated() {
+        for (Lock lock : each(new Breaking(new JedisConnection(redis)), LONG)) {
+            Breaking connection = (Breaking) lock.connection;
+            Hold hold = lock.tryAcquire().get();
+            connection.isCut = true;
+            assertThrows(OutcomeUnknownException.class, hold::release);
+            connection.isCut = false;
+            assertFalse(redis.exists(tokenKey(lock)));
+            assertThrows(OutcomeUnknownException.class, hold::release);
+        }
+    }
+
+    @Test
+    void a_release_that_the_client_sends_again_is_not_called_lost() throws Exception {
+        try (Relay relay = new Relay()) {
+            Connection[] connections = {lettuce(relay.port, true), new SpringConnection(springLettuce(relay.port, true))};
+            for (Connection connection : connections) {
+                for (Lock lock : each(connection, LONG)) {
+                    Hold hold = lock.tryAcquire().get();
+                    relay.cutsAt = "EVAL";
+                    assertThrows(OutcomeUnknownException.class, hold::release);
+                    assertFalse(redis.exists(tokenKey(lock)));
+                }
+            }
+            for (Lock lock : each(lettuce(relay.port, false), LONG)) {
+                Hold hold = lock.tryAcquire().get();
+                redis.del(tokenKey(lock));
+                assertEquals(Released.LOST, hold.release(), "a client that does not reconnect sends a release once");
+                redis.del(lock.key);
+            }
+        }
+    }
+
+    private static int port() {
+        int port = URI.create(System.getenv("REDIS_URL")).getPort();
+        return port < 0 ? 6379 : port;
+    }
+
+    private static Connection lettuce(int port, boolean reconnects) {
+        RedisClient client = RedisClient.create("redis://127.0.0.1:" + port);
+        client.setOptions(ClientOptions.builder().autoReconnect(reconnects).build());
+        SHUTDOWNS.add(client::shutdown);
+        return new LettuceConnection(client.connect(ByteArrayCodec.INSTANCE));
+    }
+
+    private static LettuceConnectionFactory springLettuce(int port, boolean reconnects) {
+        LettuceClientConfiguration configuration = LettuceClientConfiguration.builder()
+                .clientOptions(ClientOptions.builder().autoReconnect(reconnects).build())
+                .build();
+        LettuceConnectionFactory factory =
+                new LettuceConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port), configuration);
+        factory.afterPropertiesSet();
+        // Version 3 of Spring Data Redis has a method for it.
+        if (((Object) factory) instanceof Lifecycle) {
+            ((Lifecycle) (Object) factory).start();
+        }
+        SHUTDOWNS.add(factory::destroy);
+        return factory;
+    }
+
+    /** A connection of each kind, by its name. */
+    private static Map<String, Connection> connections(int port) {
+        Map<String, Connection> all = new LinkedHashMap<>();
+        all.put("jedis", new JedisConnection(redis));
+        all.put("lettuce", lettuce(port, true));
+        all.put("spring over lettuce", new SpringConnection(springLettuce(port, true)));
+        return all;
+    }
+
+    /** The exceptions of Spring over Jedis, for which this test has no fitting pair of versions. */
+    @Test
+    void spring_over_jedis_tells_an_error_reply_from_an_unknown_outcome() {
+        JedisDataException reply = new JedisDataException("ERR of the test");
+        Connection answering = springThrowing(new InvalidDataAccessApiUsageException("of the test", reply));
+        assertThrows(Connection.ReplyException.class, () -> answering.get(Lock.bytes(plain)));
+        assertThrows(Connection.ReplyException.class, () -> new TokenLock(answering, plain, LONG).tryAcquire());
+        JedisException broken = new JedisException("of the test");
+        Connection breaking = springThrowing(new InvalidDataAccessApiUsageException("of the test", broken));
+        assertThrows(InvalidDataAccessApiUsageException.class, () -> breaking.get(Lock.bytes(plain)));
+        assertThrows(OutcomeUnknownException.class, () -> new TokenLock(breaking, plain, LONG).tryAcquire());
+    }
+
+    private static Connection springThrowing(RuntimeException error) {
+        ClassLoader loader = LocksTest.class.getClassLoader();
+        Object redis = Proxy.newProxyInstance(loader, new Class<?>[] {RedisConnection.class}, (proxy, method, arguments) -> {
+            if (method.getName().equals("close")) {
+                return null;
+            }
+            throw error;
+        });
+        return new SpringConnection((RedisConnectionFactory) Proxy.newProxyInstance(
+                loader, new Class<?>[] {RedisConnectionFactory.class}, (proxy, method, arguments) -> redis));
+    }
+
+    @Test
+    void an_error_reply_is_told_from_an_unknown_outcome() throws Exception {
+        for (Map.Entry<String, Connection> each : connections(port()).entrySet()) {
+            for (String code : new String[] {"ERR", "NOSCRIPT", "BUSY", "READONLY", "LOADING"}) {
+                byte[] script = Lock.bytes("return redis.error_reply('" + code + " of the test')");
+                assertThrows(
+                        Connection.ReplyException.class,
+                        () -> each.getValue().eval(script, false, 1, Lock.bytes(plain)),
+                        each.getKey() + " " + code);
+            }
+        }
+    }
+
+    @Test
+    void a_key_of_another_type_is_held_by_another_client() throws Exception {
+        redis.hset(plain, "field", "value");
+        redis.hset(bridged, "field", "value");
+        for (Map.Entry<String, Connection> each : connections(port()).entrySet()) {
+            for (Lock lock : each(each.getValue(), LONG)) {
+                assertFalse(lock.tryAcquire().isPresent(), each.getKey());
+            }
+        }
+        redis.del(plain, bridged);
+    }
+
+    @Test
+    void an_interrupted_attempt_is_released_again_and_stays_interrupted() throws Exception {
+        try (Relay relay = new Relay()) {
+            for (String name : new String[] {"lettuce", "spring over lettuce"}) {
+                for (int which = 0; which < 2; which++) {
+                    relay.withholds = false;
+                    Lock lock = each(connections(relay.port).get(name), LONG)[which];
+                    assertEquals(Released.FREED, lock.tryAcquire().get().release());
+                    relay.withholds = true;
+                    CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
+                    Thread thread = new Thread(() -> {
+                        try {
+                            assertThrows(OutcomeUnknownException.class, lock::tryAcquire, name);
+                            isInterrupted.complete(Thread.currentThread().isInterrupted());
+                        } catch (Throwable error) {
+                            isInterrupted.completeExceptionally(error);
+                        }
+                    });
+                    thread.start();
+                    while (!redis.exists(tokenKey(lock))) {
+                        Thread.sleep(10);
+                    }
+                    thread.interrupt();
+                    assertTrue(isInterrupted.get(30, TimeUnit.SECONDS), name);
+                    for (int tries = 0; redis.exists(tokenKey(lock)); tries++) {
+                        assertTrue(tries < 300, name + " leaves the lock for its lease");
+                        Thread.sleep(10);
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void a_dropped_connection_leaves_the_outcome_unknown() throws Exception {
+        try (Relay relay = new Relay()) {
+            for (Connection connection : new Connection[] {
+                lettuce(relay.port, false), new SpringConnection(springLettuce(relay.port, false)),
+            }) {
+                Lock lock = new TokenLock(connection, plain, LONG);
+                assertEquals(Released.FREED, lock.tryAcquire().get().release());
+                relay.cutsAt = "SET";
+                assertThrows(OutcomeUnknownException.class, lock::tryAcquire);
+                redis.del(plain);
+            }
+        }
+    }
+
+    @Test
+    void a_server_that_hangs_delays_no_renewal_on_others() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch ends = new CountDownLatch(1);
+        Stuck stuck = new Stuck(new JedisConnection(redis), asked, ends);
+        new TokenLock(stuck, plain + ":stuck", SHORT).tryAcquire().get().keepAlive();
+        asked.await();
+        try (Hold hold = new TokenLock(new JedisConnection(redis), plain, SHORT).tryAcquire().get().keepAlive()) {
+            Thread.sleep(SHORT.toMillis() * 2);
+            assertFalse(hold.isLost());
+            assertEquals(1, stuck.calls.get(), "a hold is renewed once at a time");
+        } finally {
+            ends.countDown();
+        }
+    }
+
+    @Test
+    void a_released_hold_leaves_no_scheduled_renewal() {
+        for (Lock lock : each()) {
+            int before = Hold.TIMER.getQueue().size();
+            for (int turn = 0; turn < 50; turn++) {
+                lock.tryAcquire().get().keepAlive().close();
+            }
+            assertTrue(Hold.TIMER.getQueue().size() <= before);
+        }
+    }
+
+    @Test
+    void a_lease_is_between_a_millisecond_and_a_century() {
+        Connection connection = new JedisConnection(redis);
+        Duration century = Duration.ofDays(36_500);
+        Duration[] refused = {
+            Duration.ZERO, Duration.ofNanos(999_999), Duration.ofSeconds(-1), century.plusMillis(1),
+            Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE),
+        };
+        for (Duration lease : refused) {
+            assertThrows(IllegalArgumentException.class, () -> each(connection, lease));
+        }
+        for (Lock lock : each(connection, century)) {
+            Hold hold = lock.tryAcquire().get().keepAlive();
+            assertFalse(hold.isLost());
+            hold.extend();
+            assertEquals(Released.FREED, hold.release());
+        }
+    }
+
+    @Test
+    void a_number_that_no_client_writes_is_live_whatever_its_size() {
+        char[] nines = new char[1_000_000];
+        Arrays.fill(nines, '9');
+        String[] values = {
+            "1e999999999", "1e99999999999", "1e-999999999", "1e-99999999999", "0.1e999999999", new String(nines),
+        };
+        for (String dialect : new String[] {"php-getset", "stackexchange-ticks"}) {
+            Lock lock = new BridgeLock(new JedisConnection(redis), bridged, LONG, dialect);
+            for (String value : values) {
+                redis.set(bridged, value);
+                assertTimeoutPreemptively(Duration.ofSeconds(10), () -> assertFalse(lock.tryAcquire().isPresent()));
+            }
+            for (String value : new String[] {"1700000000", "1700000000.25", "1.7e9"}) {
+                assertEquals(dialect.equals("php-getset"), new Fleet(Arrays.asList(dialect))
+                        .isExpired(Lock.bytes(value), 1000, System.currentTimeMillis()), value);
+            }
+        }
+        redis.del(bridged);
+    }
+
+    @Test
     void extend_renews_the_lease() {
         for (Lock lock : each()) {
             Hold hold = lock.tryAcquire().get();
@@ -157,6 +492,7 @@ final class LocksTest {
         private final Connection inner;
         private final CountDownLatch asked;
         private final CountDownLatch ends;
+        final AtomicInteger calls = new AtomicInteger();
 
         Stuck(Connection inner, CountDownLatch asked, CountDownLatch ends) {
             this.inner = inner;
@@ -166,6 +502,7 @@ final class LocksTest {
 
         @Override
         public Object eval(byte[] script, boolean returnsList, int keys, byte[]... words) {
+            calls.incrementAndGet();
             asked.countDown();
             try {
                 ends.await();
