@@ -30,13 +30,16 @@ final class Hold
     }
 
     /**
-     * Renews the lease from now.
+     * Renews the lease from now. A recorded loss is final: a later call throws it again.
      *
      * @throws Lost
      * @throws OutcomeUnknown
      */
     public function extend(): void
     {
+        if ($this->lost !== null) {
+            throw $this->lost;
+        }
         $since = hrtime(true);
         $answer = $this->lock->extend($this->token);
         if ($answer === 1) {
@@ -51,11 +54,20 @@ final class Hold
 
     /**
      * Releases the lock. Only what this hold has written is deleted. A second call returns what the first has found.
+     * A loss that `extend` has recorded is never `Freed`.
      *
      * @throws OutcomeUnknown
      */
     public function release(): Released
     {
-        return $this->released ??= [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
+        if ($this->released === null) {
+            $found = [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
+            if ($found === Released::Freed && $this->lost !== null) {
+                // An extension writes the old key again: the server no longer sees what it has found then.
+                $found = $this->lost->intruded ? Released::Intruded : Released::Lost;
+            }
+            $this->released = $found;
+        }
+        return $this->released;
     }
 }

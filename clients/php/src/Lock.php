@@ -7,17 +7,21 @@ namespace Lockshift;
 /** What both locks share: attempts, waiting, and the scoped form. */
 abstract class Lock
 {
+    private const LONGEST_LEASE = 100 * 365 * 86_400; // a century, in seconds
+
     public readonly int $leaseMs;
     private readonly Connection $connection;
 
     /**
      * @param \Redis|\RedisCluster|\Predis\ClientInterface $redis
-     * @param float $lease in seconds
+     * @param float $lease in seconds, from a millisecond to a century
+     * @throws \InvalidArgumentException the lease is out of this range, or the client has a prefix
      */
     public function __construct(object $redis, public readonly string $key, float $lease)
     {
-        if (!($lease >= 0.001)) {
-            throw new \ValueError('a lease is at least a millisecond');
+        // Not the other way round: no comparison with NAN is true.
+        if (!($lease >= 0.001 && $lease <= self::LONGEST_LEASE)) {
+            throw new \InvalidArgumentException("a lease is from a millisecond to a century long, in seconds; got $lease");
         }
         $this->leaseMs = (int) round($lease * 1000);
         $this->connection = new Connection($redis);
@@ -34,7 +38,7 @@ abstract class Lock
             // It may have run: released again, as far as the server can be reached.
             try {
                 $this->release($token);
-            } catch (OutcomeUnknown) {
+            } catch (\Exception) {
             }
             throw $error;
         }

@@ -13,22 +13,48 @@ final class LocksTest extends TestCase
 
     private object $redis;
     private string $key;
+    /** @var list<resource> kept open until the end of a test */
+    private array $accepted = [];
 
     protected function setUp(): void
     {
-        $this->redis = self::connect((int) parse_url(getenv('REDIS_URL'), PHP_URL_PORT));
+        $this->redis = self::connect(self::port());
         $this->key = 'tests:php:' . bin2hex(random_bytes(8));
     }
 
-    private static function connect(int $port, float $timeout = 0.0): object
+    private static function port(): int
+    {
+        return (int) parse_url(getenv('REDIS_URL'), PHP_URL_PORT);
+    }
+
+    private static function connect(int $port, float $timeout = 0.0, array $predis = []): object
     {
         if (getenv('LOCKSHIFT_TEST_CLIENT') === 'predis') {
             $options = $timeout > 0 ? ['read_write_timeout' => $timeout] : [];
-            return new Predis\Client(['host' => '127.0.0.1', 'port' => $port] + $options);
+            return new Predis\Client(['host' => '127.0.0.1', 'port' => $port] + $options, $predis);
         }
         $redis = new Redis();
         $redis->connect('127.0.0.1', $port, $timeout, null, 0, $timeout);
         return $redis;
+    }
+
+    /** @param resource $server */
+    private static function portOf($server): int
+    {
+        return (int) substr(strrchr(stream_socket_get_name($server, false), ':'), 1);
+    }
+
+    /** A client whose server has sent this reply before it is asked. */
+    private function answering(string $reply, array $predis = []): object
+    {
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        $client = self::connect(self::portOf($server), 1.0, $predis);
+        if (!$client instanceof Redis) {
+            $client->connect();
+        }
+        $this->accepted[] = $connection = stream_socket_accept($server);
+        fwrite($connection, $reply);
+        return $client;
     }
 
     /** Both locks, and the key that holds the token of each. */
@@ -119,6 +145,40 @@ final class LocksTest extends TestCase
         }
     }
 
+    public function testALossThatTheWorkCatchesIsStillReportedAtTheEnd(): void
+    {
+        $lock = new BridgeLock($this->redis, $this->key, self::LONG, ['php-getset']);
+        try {
+            $lock->with(1, function (Hold $hold) {
+                $this->redis->del($this->key);
+                $first = self::lossOf($hold);
+                self::assertTrue($first->intruded);
+                self::assertSame($first, self::lossOf($hold), 'a recorded loss is final');
+            });
+            self::fail('an old client was inside');
+        } catch (Lost $lost) {
+            self::assertTrue($lost->intruded);
+        }
+        foreach ($this->each() as [$lock, $key]) {
+            $hold = $lock->tryAcquire();
+            $own = $this->redis->get($key);
+            $this->redis->set($key, "another client's");
+            self::assertFalse(self::lossOf($hold)->intruded);
+            $this->redis->set($key, $own);
+            self::assertSame(Released::Lost, $hold->release());
+        }
+    }
+
+    private static function lossOf(Hold $hold): Lost
+    {
+        try {
+            $hold->extend();
+        } catch (Lost $lost) {
+            return $lost;
+        }
+        self::fail('the lock is lost');
+    }
+
     public function testExtendRenewsTheLease(): void
     {
         foreach ($this->each() as [$lock, $key]) {
@@ -132,15 +192,168 @@ final class LocksTest extends TestCase
     public function testAServerThatDoesNotAnswerLeavesTheOutcomeUnknown(): void
     {
         $silent = stream_socket_server('tcp://127.0.0.1:0');
-        $port = (int) substr(strrchr(stream_socket_get_name($silent, false), ':'), 1);
         foreach ([0, 1] as $which) {
-            [$lock] = $this->each(self::connect($port, 0.1))[$which];
+            [$lock] = $this->each(self::connect(self::portOf($silent), 0.1))[$which];
             try {
                 $lock->tryAcquire();
                 self::fail('the server does not answer');
             } catch (OutcomeUnknown $unknown) {
                 self::assertNotNull($unknown->getPrevious());
             }
+        }
+    }
+
+    public function testAnErrorReplyIsAnErrorAndNotABrokenConnection(): void
+    {
+        foreach (['OOM command not allowed', 'ERR invalid expire time', 'NOPERM no permissions'] as $text) {
+            foreach ([0, 1] as $which) {
+                [$lock] = $this->each($this->answering("-$text\r\n"))[$which];
+                try {
+                    $lock->acquire(5);
+                    self::fail("the server answers $text");
+                } catch (OutcomeUnknown | NotAcquired $wrong) {
+                    self::fail("$text is taken for: {$wrong->getMessage()}");
+                } catch (\Exception $error) {
+                    self::assertStringContainsString($text, $error->getMessage());
+                }
+            }
+        }
+    }
+
+    public function testARefusedConnectionLeavesTheOutcomeUnknown(): void
+    {
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        $client = self::connect(self::portOf($server), 1.0);
+        $client instanceof Redis ? $client->close() : $client->disconnect();
+        fclose($server);
+        foreach ($this->each($client) as [$lock]) {
+            try {
+                $lock->tryAcquire();
+                self::fail('nothing listens');
+            } catch (OutcomeUnknown $unknown) {
+                self::assertNotNull($unknown->getPrevious());
+            }
+        }
+    }
+
+    public function testAnErrorOfTheReleaseDoesNotReplaceAnUnknownOutcome(): void
+    {
+        if (!$this->redis instanceof Redis) {
+            self::markTestSkipped('for predis, what a proxy says of its own connection is an error reply');
+        }
+        [$lock] = $this->each($this->answering("-Connection timed out\r\n-LOADING the dataset\r\n"))[1];
+        $this->expectException(OutcomeUnknown::class);
+        $lock->tryAcquire();
+    }
+
+    public function testErrorsThatPredisReturnsAreThrown(): void
+    {
+        if (getenv('LOCKSHIFT_TEST_CLIENT') !== 'predis') {
+            self::markTestSkipped('phpredis has no such option');
+        }
+        foreach ([0, 1] as $which) {
+            [$lock] = $this->each($this->answering("-OOM command not allowed\r\n", ['exceptions' => false]))[$which];
+            try {
+                $lock->tryAcquire();
+                self::fail('the server has refused the command');
+            } catch (Predis\Response\ServerException $error) {
+                self::assertSame('OOM command not allowed', $error->getMessage());
+            }
+        }
+    }
+
+    public function testSerializersAndCompressionDoNotReachTheLock(): void
+    {
+        if (!$this->redis instanceof Redis) {
+            self::markTestSkipped('predis has no such options');
+        }
+        $options = [[Redis::OPT_SERIALIZER, Redis::SERIALIZER_PHP], [Redis::OPT_SERIALIZER, Redis::SERIALIZER_JSON]];
+        if (defined('Redis::COMPRESSION_LZF')) {
+            $options[] = [Redis::OPT_COMPRESSION, Redis::COMPRESSION_LZF];
+        }
+        foreach ($options as [$option, $value]) {
+            $client = self::connect(self::port());
+            $client->setOption($option, $value);
+            foreach ($this->each($client) as [$lock, $key]) {
+                $hold = $lock->tryAcquire();
+                self::assertMatchesRegularExpression('/\A[0-9a-f]{32}(:\d+)?\z/', $this->redis->get($key));
+                self::assertNull($lock->tryAcquire());
+                $hold->extend();
+                self::assertSame(Released::Freed, $hold->release());
+                self::assertSame($value, $client->getOption($option), 'the client is as it was');
+            }
+        }
+    }
+
+    public function testAClientWithAPrefixIsRefused(): void
+    {
+        if (getenv('LOCKSHIFT_TEST_CLIENT') === 'predis') {
+            $client = new Predis\Client(['host' => '127.0.0.1', 'port' => self::port()], ['prefix' => 'app:']);
+            $plain = new Predis\Client(['host' => '127.0.0.1', 'port' => self::port()], ['prefix' => '']);
+        } else {
+            $plain = $client = self::connect(self::port());
+            $late = new TokenLock($client, $this->key, self::LONG);
+            $client->setOption(Redis::OPT_PREFIX, 'app:');
+            self::assertRefused('without a prefix', fn () => $late->tryAcquire());
+        }
+        self::assertRefused('without a prefix', fn () => new TokenLock($client, $this->key, self::LONG));
+        self::assertRefused('without a prefix', fn () => new BridgeLock($client, $this->key, self::LONG, ['php-getset']));
+        if ($plain instanceof Redis) {
+            $plain->setOption(Redis::OPT_PREFIX, '');
+        }
+        self::assertSame(Released::Freed, (new TokenLock($plain, $this->key, self::LONG))->tryAcquire()->release());
+    }
+
+    public function testAClientInATransactionOrAPipelineIsRefused(): void
+    {
+        foreach ([0, 1] as $which) {
+            foreach ($this->redis instanceof Redis ? ['multi', 'pipeline'] : ['multi'] as $mode) {
+                [$lock, $key] = $this->each()[$which];
+                $hold = $lock->tryAcquire();
+                $this->redis->$mode();
+                self::assertRefused('multi()', fn () => $lock->tryAcquire());
+                self::assertRefused('multi()', fn () => $hold->extend());
+                self::assertRefused('multi()', fn () => $hold->release());
+                $this->redis->discard();
+                self::assertSame(Released::Freed, $hold->release());
+            }
+        }
+    }
+
+    public function testALeaseIsBetweenAMillisecondAndACentury(): void
+    {
+        foreach ([NAN, INF, -INF, 0.0, -1.0, 0.0001, 1e10, 1e15, 1e17] as $lease) {
+            self::assertRefused('century', fn () => new TokenLock($this->redis, $this->key, $lease));
+            self::assertRefused('century', fn () => new BridgeLock($this->redis, $this->key, $lease, ['php-getset']));
+        }
+        foreach ([0.001, 100 * 365 * 86400.0] as $lease) {
+            self::assertSame((int) ($lease * 1000), (new TokenLock($this->redis, $this->key, $lease))->leaseMs);
+        }
+    }
+
+    private static function assertRefused(string $reason, callable $call): void
+    {
+        try {
+            $call();
+        } catch (LogicException $refused) {
+            self::assertStringContainsString($reason, $refused->getMessage());
+            return;
+        }
+        self::fail("it must be refused: $reason");
+    }
+
+    public function testNumbersThatAreNoMomentAreLive(): void
+    {
+        $fleet = new Fleet(['php-getset']);
+        set_error_handler(fn ($level, $message) => throw new ErrorException($message));
+        try {
+            $digits = str_repeat('9', 400);
+            $numbers = [$digits, "0$digits", "$digits.5", '1e999999', '1e-999999', '9223372036854775808', "\u{661}\u{666}"];
+            foreach ($numbers as $value) {
+                self::assertFalse($fleet->isExpired($value, 60000, 1.8e12), $value);
+            }
+        } finally {
+            restore_error_handler();
         }
     }
 
