@@ -382,6 +382,8 @@ impl Auditor {
             for key in &keys {
                 if self.keys.contains(line.database, key) {
                     self.deliver(line.database, key, event.clone());
+                } else {
+                    self.summaries.was_changed(line.database, key);
                 }
             }
         }
@@ -470,7 +472,7 @@ impl Auditor {
             } else {
                 self.deliver(line.database, &key, event);
             }
-        } else if role == CommandRole::Writes {
+        } else if concerns_key && role != CommandRole::Looks {
             self.summaries.was_changed(line.database, &key);
         }
     }
@@ -506,9 +508,12 @@ impl Auditor {
     fn unknown_script(&mut self, running: &RunningScript) {
         let keys = script_keys(&running.event.command).iter().filter(|_| !running.has_called);
         for key in keys {
-            if let Some(lock) = self.keys.get(running.database, key) {
-                let (key, script) = (key.clone(), running.event.clone());
-                self.locks.send(lock, move |share| share.lock(lock).was_touched_unseen(&key, &script));
+            match self.keys.get(running.database, key) {
+                Some(lock) => {
+                    let (key, script) = (key.clone(), running.event.clone());
+                    self.locks.send(lock, move |share| share.lock(lock).was_touched_unseen(&key, &script));
+                }
+                None => self.summaries.was_changed(running.database, key),
             }
         }
     }
@@ -534,11 +539,16 @@ impl Auditor {
     fn rename(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let (Some(from), Some(to)) = (line.word(1).map(Word::bytes), line.word(2).map(Word::bytes)) else { return };
         let only_if_missing = line.word(0).is_some_and(|name| name.quoted().len() == "RENAMENX".len());
+        let (at, source) = (line.at, CommandWord::from(&*from));
+        let is_missing = self
+            .keys
+            .get(line.database, &from)
+            .is_some_and(|lock| self.locks.call(lock, move |share| share.lock(lock).is_known_empty(&source, at)));
         let moved = self.text_in(line.database, &from, line.at);
         let is_blocked = only_if_missing && self.text_in(line.database, &to, line.at).is_some();
         let reply = self.answer.as_ref().and_then(|answer| answer.reply.clone());
         let has_failed = matches!(reply, Some(Reply::Error(_) | Reply::Int(0)));
-        if is_blocked || has_failed || from == to {
+        if is_missing || is_blocked || has_failed || from == to {
             return;
         }
         let is_done = reply.is_some() || !only_if_missing || self.keys.contains(line.database, &to);
@@ -561,10 +571,18 @@ impl Auditor {
 
     /// A command whose effect is not followed: it may have changed each key that is among its first so many arguments.
     fn alter(&mut self, line: &Line<'_>, arguments: usize) {
-        for word in (1..).map_while(|place| line.word(place)).take(arguments) {
+        let moved_to = moved_to(line);
+        let reply = self.answer.as_ref().and_then(|answer| answer.reply.as_ref());
+        let has_failed = matches!(reply, Some(Reply::Error(_))) || moved_to.is_some() && reply == Some(&Reply::Int(0));
+        if has_failed {
+            return;
+        }
+        // COPY to another database changes nothing in its own.
+        let own = if moved_to.is_some() && arguments > 1 { 0 } else { arguments };
+        for word in (1..).map_while(|place| line.word(place)).take(own) {
             self.was_altered(line.database, &word.bytes());
         }
-        if let Some((key, database)) = moved_to(line) {
+        if let Some((key, database)) = moved_to {
             self.was_altered(database, &key.bytes());
         }
     }

@@ -83,8 +83,7 @@ impl AuditedLock {
 
     /// Whether its keys hold nothing and no client holds it.
     pub(super) fn is_idle(&self, at: UnixTime) -> bool {
-        let has_ended = |hold: &Hold| hold.is_expired || hold.ends_at.is_some_and(|ends_at| ends_at < at);
-        self.holds.iter().all(has_ended) && !(0..self.keys.count()).any(|key| self.keys.exists(key, at))
+        self.holds.iter().all(|hold| hold.is_expired) && !(0..self.keys.count()).any(|key| self.keys.exists(key, at))
     }
 
     /// Joins a key to the one named `to`: as a part of that lock, or as a lock by itself; with all that is known of it.
@@ -154,13 +153,13 @@ impl AuditedLock {
         }
     }
 
-    /// A script that is not understood may have done anything to this key. What its client held it may have released, if it
-    /// names the value and says that it has done something; whoever else holds may have been freed.
+    /// A script that is not understood may have done anything to this key. It may have released what holds a value that it
+    /// names, if it says that it has done something and its text, where that is known, deletes; and other holds may be over.
     pub(super) fn was_touched_unseen(&mut self, key: &[u8], script: &LockEvent) {
         let Some(key) = self.forget_content(key) else { return };
         self.keys[key].statistics.unrecognised += 1;
         let home = self.keys[key].home;
-        let has_acted = matches!(script.known_reply, Some(Reply::Int(1..)));
+        let has_acted = matches!(script.known_reply, Some(Reply::Int(1..))) && may_delete(&script.command);
         let names = |value: &[u8]| script.command.args().iter().any(|word| word == value);
         let is_its_own = |hold: &Hold| has_acted && hold.home == home && names(&hold.value);
         if let Some(index) = self.holds.iter().position(is_its_own) {
@@ -173,6 +172,11 @@ impl AuditedLock {
         for hold in self.holds.iter_mut().filter(|hold| hold.home == home) {
             hold.certainty = Certainty::Possible;
         }
+    }
+
+    /// Whether it is known that this key holds nothing.
+    pub(super) fn is_known_empty(&self, key: &[u8], at: UnixTime) -> bool {
+        self.keys.index_of(key).is_some_and(|key| self.keys[key].is_known && !self.keys.exists(key, at))
     }
 
     /// Whether what was found of this key may have another explanation.
@@ -1169,6 +1173,13 @@ impl AuditedLock {
     fn report(&self, findings: &mut FindingList, key: usize, verdict: Verdict) -> FindingPlace {
         findings.push(&self.keys[key].key, self.database, verdict)
     }
+}
+
+/// Whether a script may delete a key, by its text if that was sent.
+fn may_delete(script: &Command) -> bool {
+    let Some(text) = script.args().first().filter(|_| script.is("EVAL")) else { return true };
+    let text = text.to_ascii_lowercase();
+    [&b"del"[..], b"unlink"].iter().any(|name| text.windows(name.len()).any(|part| part == *name))
 }
 
 /// The text that a key holds; empty if it holds something else.

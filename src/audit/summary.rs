@@ -113,11 +113,12 @@ impl Summaries {
         self.unchanged.clear();
     }
 
-    /// Lowers the certainty of what was found on keys of which earlier something was in doubt.
+    /// Lowers the certainty of what was found on keys of which earlier something was in doubt. What was seen of a key that is
+    /// not kept apart may have been seen of any of these.
     pub(super) fn cap(&self, findings: &mut [Finding]) {
         for finding in findings {
             let kept = self.known.get(&(finding.database, finding.key.clone()));
-            if kept.is_some_and(|kept| kept.statistics.is_in_doubt()) {
+            if kept.map_or(&self.others.1, |kept| &kept.statistics).is_in_doubt() {
                 finding.verdict.certainty = Certainty::Possible;
             }
         }
@@ -182,16 +183,8 @@ impl Summaries {
                 statistics: kept.statistics,
             }
         };
-        let findings = findings.into_iter().map(|mut finding| {
-            // What was seen of a key that is not kept apart may have been seen of any of these.
-            let kept = self.known.get(&(finding.database, finding.key.clone()));
-            let statistics = kept.map_or(&self.others.1, |kept| &kept.statistics);
-            if statistics.is_in_doubt() {
-                finding.verdict.certainty = Certainty::Possible;
-            }
-            finding
-        });
-        let findings = findings.collect();
+        let mut findings = findings;
+        self.cap(&mut findings);
         let mut locks: Vec<LockSummary> = self.known.into_iter().map(summary).collect();
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.statistics.acquisitions));
         Audit {

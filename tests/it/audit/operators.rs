@@ -112,6 +112,32 @@ fn a_release_by_a_script_whose_calls_are_not_listed_leaves_no_certain_double_hol
     assert!(found.locks[0].statistics.unrecognised > 0, "it is no all-clear");
 }
 
+/// A key that is not there cannot be renamed, and COPY to another database leaves its own as it is.
+#[test]
+fn commands_that_find_nothing_leave_no_doubt() {
+    let then = r#"1700000003.000000 [0 10.0.0.1:1] "DEL" "lock"
+1700000004.000000 [0 10.0.0.9:9] "RENAME" "lock" "old"
+"#;
+    for operator in [r#""PING""#, r#""COPY" "cache" "lock" "DB" "1""#] {
+        let found = held_while(operator, then);
+        assert!(found.findings.is_empty(), "{operator}: {:?}", found.findings);
+        assert_eq!(found.locks[0].statistics.unfollowed, 0, "{operator}");
+    }
+}
+
+/// It is kept until its late release, however many other commands come between.
+#[test]
+fn a_lock_that_has_ended_is_not_forgotten_before_its_late_release() {
+    let mut text = "1700000000.000000 [0 10.0.0.1:1] \"SET\" \"lock\" \"1\" \"NX\" \"EX\" \"1\"\n".to_owned();
+    for number in 0..70_000 {
+        writeln!(text, "{}.{:06} [0 10.0.0.9:9] \"GET\" \"cache\"", 1_700_000_001 + number / 7_000, number % 7_000)
+            .unwrap();
+    }
+    text += "1700000012.000000 [0 10.0.0.1:1] \"DEL\" \"lock\"\n";
+    let found = audit(&text);
+    assert_eq!(found.findings.len(), 1, "{:?}", found.findings);
+}
+
 /// One connection of several tasks: what is found as it happens is no surer than the audit is.
 #[test]
 fn what_is_found_as_it_happens_is_no_surer_than_the_audit() {
