@@ -265,15 +265,22 @@ fn a_second_signal_ends_what_nobody_reads() {
     let mut recording = lockshift_at(&server).arg("record").stdout(Stdio::piped()).spawn().unwrap();
     until_monitored(&server);
     let mut client = server.connect();
+    cmd("ECHO").arg("begun").exec(&mut client).unwrap();
+    // It has begun to write, so that it listens for signals.
+    recording.stdout.as_mut().unwrap().read_exact(&mut [0; 10]).unwrap();
     let text = "x".repeat(1 << 16);
     for _ in 0..64 {
         cmd("ECHO").arg(&text).exec(&mut client).unwrap();
     }
-    let signal = || kill_process(Pid::from_child(&recording), Signal::TERM).unwrap();
-    signal();
+    let id = Pid::from_child(&recording);
+    kill_process(id, Signal::TERM).unwrap();
     pause(Duration::from_millis(1_500));
-    signal();
-    let status = until("it ends", || recording.try_wait().unwrap());
+    assert_eq!(recording.try_wait().unwrap(), None, "it waits for its reader");
+    let status = until("it ends", || {
+        // It may have been told of the first one late.
+        kill_process(id, Signal::TERM).unwrap();
+        recording.try_wait().unwrap()
+    });
     assert_eq!(status.code(), None, "it died by the signal: {status:?}");
 }
 
