@@ -100,7 +100,7 @@ pub struct LockStatistics {
 }
 
 impl LockStatistics {
-    /// Whether what was found there may have another explanation: clients could not be told apart, or a command was not
+    /// Whether what was found there may have another explanation: clients could not be distinguished, or a command was not
     /// followed.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.multiplexed + self.pooled + self.unfollowed > 0

@@ -277,7 +277,7 @@ fn a_second_signal_ends_what_nobody_reads() {
     pause(Duration::from_millis(1_500));
     assert_eq!(recording.try_wait().unwrap(), None, "it waits for its reader");
     let status = until("it ends", || {
-        // It may have been told of the first one late.
+        // It may have received the first one late.
         kill_process(id, Signal::TERM).unwrap();
         recording.try_wait().unwrap()
     });
