@@ -56,4 +56,17 @@ function nodeRedisSender(client) {
 /** Whether the server has answered: an error reply, not a broken connection. */
 const isReply = (error) => error.name === 'ReplyError' || /^(ErrorReply|SimpleError|BlobError)$/.test(error.constructor.name);
 
-module.exports = { sender, isReply };
+/** Whether the server refused to read the key because its value is not a string. */
+// In a script, servers before 7.0 put words of their own before the error.
+const isOfAnotherType = (error) => isReply(error) && error.message.includes('WRONGTYPE');
+
+/** The client is between MULTI and EXEC, and the server has queued a command instead of running it. */
+class InTransaction extends Error {}
+
+/** Returns the reply of a SET or a script. Throws `InTransaction` if the command was queued. */
+function checkRan(reply) {
+  if (reply === 'QUEUED') throw new InTransaction('the client is in a transaction: discard it, do not exec it');
+  return reply;
+}
+
+module.exports = { sender, checkRan, isOfAnotherType, isReply, InTransaction };

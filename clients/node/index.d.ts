@@ -39,7 +39,8 @@ declare abstract class Lock {
   readonly leaseMs: number;
   /** One attempt: a hold, or `null` if another client holds the lock. */
   tryAcquire(): Promise<Hold | null>;
-  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`, or with a `RangeError` if `timeoutMs` is not a finite number. */
+  /** Attempts for up to `timeoutMs`, or for ever if it is `Infinity`. Rejects with `NotAcquired`, or with a `RangeError` if
+   * `timeoutMs` is not a number or is `NaN`. */
   acquire(timeoutMs: number): Promise<Hold>;
   /** Acquires, renews while `work(hold)` runs, and releases. Rejects with `Lost` if the lock was lost meanwhile. */
   with<T>(timeoutMs: number, work: (hold: Hold) => Promise<T> | T): Promise<T>;

@@ -3,7 +3,7 @@
 
 const crypto = require('crypto');
 const { Fleet, NotBridgeable, data, newKey } = require('./fleet');
-const { sender, isReply } = require('./connection');
+const { sender, checkRan, isOfAnotherType, isReply, InTransaction } = require('./connection');
 
 const SCRIPTS = ['bridge-acquire', 'bridge-extend', 'bridge-release', 'token-extend', 'token-release'];
 const TEXTS = Object.fromEntries(SCRIPTS.map((name) => [name, data(`${name}.lua`)]));
@@ -107,8 +107,9 @@ class Hold {
     if (this.timer.unref) this.timer.unref();
   }
 
-  /** Releases the lock: 'freed', 'lost' or 'intruded'; a loss that `extend` or a renewal has seen counts. Only what this hold
-   * has written is deleted. A further call returns what the first finds. Rejects with `OutcomeUnknown`, and can be called again. */
+  /** Releases the lock: 'freed', 'lost' or 'intruded'; a loss that `extend` or a renewal has seen counts, whether or not the
+   * server answers. Only what this hold has written is deleted. A further call returns what the first finds. Rejects with
+   * `OutcomeUnknown`, and can be called again. */
   release() {
     if (!this.releasing) {
       this.releasing = this.releaseOnce().catch((error) => {
@@ -126,7 +127,12 @@ class Hold {
     clearTimeout(this.expiry);
     await this.running;
     const closes = this.lock.send.closes();
-    const found = RELEASED[await this.lock.releaseBy(this.token)];
+    let found;
+    try {
+      found = RELEASED[await this.lock.releaseBy(this.token)];
+    } catch (error) {
+      if (!this.loss || !(error instanceof OutcomeUnknown)) throw error;
+    }
     if (this.loss && found !== 'intruded') return this.loss.intruded ? 'intruded' : 'lost';
     if (found === 'lost' && !this.lost && (this.mayBeFreed || closes !== this.lock.send.closes())) {
       throw new OutcomeUnknown(`cannot tell whether ${this.lock.key} was lost or freed: its release may have run before`);
@@ -154,7 +160,7 @@ class Lock {
     try {
       won = await this.attempt(token);
     } catch (error) {
-      if (isReply(error) || error instanceof NotBridgeable) throw error;
+      if (isReply(error) || error instanceof NotBridgeable || error instanceof InTransaction) throw error;
       // It may have run: released again, as far as the server can be reached.
       await this.releaseBy(token).catch(() => {});
       throw new OutcomeUnknown(`cannot tell whether ${this.key} was acquired: ${error.message}`, { cause: error });
@@ -162,9 +168,11 @@ class Lock {
     return won ? new Hold(this, token, since) : null;
   }
 
-  /** Attempts for up to `timeoutMs`. Rejects with `NotAcquired`. */
+  /** Attempts for up to `timeoutMs`, or for ever if it is `Infinity`. Rejects with `NotAcquired`. */
   async acquire(timeoutMs) {
-    if (!Number.isFinite(timeoutMs)) throw new RangeError(`a timeout is a finite number of milliseconds, not ${timeoutMs}`);
+    if (typeof timeoutMs !== 'number' || Number.isNaN(timeoutMs)) {
+      throw new RangeError(`a timeout is a number of milliseconds, not ${String(timeoutMs)}`);
+    }
     const deadline = nowMs() + timeoutMs;
     for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
       try {
@@ -195,15 +203,17 @@ class Lock {
     return result;
   }
 
-  run(name, keys, args) {
-    return this.send('EVAL', TEXTS[name], keys.length, ...keys, ...args);
+  async run(name, keys, args) {
+    return checkRan(await this.send('EVAL', TEXTS[name], keys.length, ...keys, ...args));
   }
 
   async settle(reply) {
     try {
       return Number(await reply);
     } catch (error) {
-      if (isReply(error)) throw error;
+      // Then the key holds no token of ours.
+      if (isOfAnotherType(error)) return 0;
+      if (isReply(error) || error instanceof InTransaction) throw error;
       throw new OutcomeUnknown(`cannot tell what became of ${this.key}: ${error.message}`, { cause: error });
     }
   }
@@ -246,9 +256,14 @@ class BridgeLock extends Lock {
 /** The modern lock on one key; beside bridges, on `newKey('invoices')`. */
 class TokenLock extends Lock {
   async attempt(token) {
-    if (await this.send('SET', this.wireKey, token, 'PX', this.leaseMs, 'NX') === 'OK') return true;
+    if (checkRan(await this.send('SET', this.wireKey, token, 'PX', this.leaseMs, 'NX')) === 'OK') return true;
     // A Redis client that sends a command again after it reconnected finds the token of its own first run.
-    return (await this.send('GET', this.wireKey)) === token;
+    try {
+      return (await this.send('GET', this.wireKey)) === token;
+    } catch (error) {
+      if (isOfAnotherType(error)) return false;
+      throw error;
+    }
   }
 
   extendBy(token) {

@@ -104,9 +104,10 @@ test('an overwritten stamp is an intrusion, and aborts the signal', async () => 
 
 test('an intrusion that a renewal has seen is reported by release and with', async () => {
   const endings = [() => {}, (name) => client.del(newKey(name))];
-  for (const [redis, ending] of [client, nodeRedis].flatMap((redis) => endings.map((ending) => [redis, ending]))) {
+  const cases = [client, nodeRedis].flatMap((redis) => endings.map((ending) => [redis, ending]));
+  await Promise.all(cases.map(async ([redis, ending]) => {
     const name = newName();
-    const lock = new BridgeLock(redis, name, 900, ['php-getset']);
+    const lock = new BridgeLock(redis, name, 6000, ['php-getset']);
     const work = lock.with(1000, async (hold) => {
       await client.del(name);
       await once(hold.signal, 'abort');
@@ -115,6 +116,52 @@ test('an intrusion that a renewal has seen is reported by release and with', asy
       await ending(name);
     });
     await assert.rejects(work, (error) => error instanceof Lost && error.intruded);
+  }));
+});
+
+test('a recorded loss is reported even if the outcome of the release is unknown', async () => {
+  const unanswered = () => Promise.reject(new OutcomeUnknown('of the test'));
+  for (const { lock, key } of each()) {
+    const { releaseBy } = lock;
+    const hold = await lock.tryAcquire();
+    await client.set(key, "another client's");
+    await assert.rejects(hold.extend(), Lost);
+    lock.releaseBy = unanswered;
+    assert.strictEqual(await hold.release(), 'lost');
+    await client.del(key, lock.key);
+    lock.releaseBy = releaseBy;
+    const work = lock.with(1000, async (held) => {
+      await client.set(key, "another client's");
+      await assert.rejects(held.extend(), Lost);
+      lock.releaseBy = unanswered;
+    });
+    await assert.rejects(work, (error) => error instanceof Lost && !error.intruded);
+  }
+  for (const redis of [client, nodeRedis]) {
+    const name = newName();
+    const lock = new BridgeLock(redis, name, LONG, ['php-getset']);
+    const hold = await lock.tryAcquire();
+    await client.set(name, '1');
+    await assert.rejects(hold.extend(), Lost);
+    lock.releaseBy = unanswered;
+    assert.strictEqual(await hold.release(), 'intruded');
+  }
+});
+
+test('a key of another type is held by another client', async () => {
+  for (const { lock, key } of each()) {
+    await client.rpush(key, 'of a list');
+    assert.strictEqual(await lock.tryAcquire(), null);
+    await client.del(key);
+    for (const isExtended of [false, true]) {
+      const hold = await lock.tryAcquire();
+      await client.del(key);
+      await client.rpush(key, 'of a list');
+      if (isExtended) await assert.rejects(hold.extend(), (error) => error instanceof Lost && !error.intruded);
+      assert.strictEqual(await hold.release(), 'lost');
+      assert.strictEqual(await client.type(key), 'list');
+      await client.del(key, lock.key);
+    }
   }
 });
 
@@ -197,11 +244,43 @@ test('a lease is between a millisecond and a century', () => {
   assert.strictEqual(new TokenLock(client, newName(), century).leaseMs, century);
 });
 
-test('a timeout that is not a finite number is refused', async () => {
+test('a timeout that is not a number is refused', async () => {
   for (const { lock } of each()) {
-    for (const timeoutMs of [undefined, NaN, Infinity, '1000']) {
+    for (const timeoutMs of [undefined, null, NaN, '1000']) {
       await assert.rejects(lock.acquire(timeoutMs), RangeError);
       await assert.rejects(lock.with(timeoutMs, () => {}), RangeError);
+    }
+  }
+});
+
+test('an infinite timeout waits until the lock is released', async () => {
+  for (const { lock } of each()) {
+    const hold = await lock.tryAcquire();
+    setTimeout(() => hold.release(), 100);
+    assert.strictEqual(await (await lock.acquire(Infinity)).release(), 'freed');
+  }
+});
+
+test('a client in a transaction is refused, and works again when the transaction is discarded', async (context) => {
+  const own = new Redis(process.env.REDIS_URL);
+  const ownNodeRedis = await connected(nodeRedis.duplicate());
+  context.after(() => Promise.all([own.quit(), ownNodeRedis.quit()]));
+  const isRefusal = (error) => !(error instanceof OutcomeUnknown)
+    && error.message === 'the client is in a transaction: discard it, do not exec it';
+  for (const [redis, send] of [[own, (name) => own.call(name)], [ownNodeRedis, (name) => ownNodeRedis.sendCommand([name])]]) {
+    for (const { lock, key } of each(LONG, [redis])) {
+      await send('MULTI');
+      await assert.rejects(lock.tryAcquire(), isRefusal);
+      await assert.rejects(lock.acquire(Infinity), isRefusal);
+      await send('DISCARD');
+      assert.strictEqual(await client.exists(key, lock.key), 0);
+      const hold = await lock.tryAcquire();
+      await send('MULTI');
+      await assert.rejects(hold.extend(), isRefusal);
+      await assert.rejects(hold.release(), isRefusal);
+      await send('DISCARD');
+      assert.ok(!hold.lost);
+      assert.strictEqual(await hold.release(), 'freed');
     }
   }
 });
@@ -267,55 +346,83 @@ test('a client that returns no reply never acquires', async () => {
 });
 
 test('the clients of a cluster work', async (context) => {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'lockshift-'));
-  const port = await freePort();
-  const options = ['--port', String(port), '--cluster-enabled', 'yes', '--dir', directory, '--save', ''];
-  const address = ['--bind', '127.0.0.1', '--cluster-announce-ip', '127.0.0.1'];
-  const server = spawn('redis-server', [...options, ...address], { stdio: 'ignore' });
-  const ended = once(server, 'exit').catch((error) => error);
   const clients = [];
-  context.after(async () => {
-    await Promise.allSettled(clients.map(async (one) => one.disconnect()));
-    server.kill();
-    await ended;
-    fs.rmSync(directory, { recursive: true });
-  });
-  const node = new Redis(port, { maxRetriesPerRequest: null });
-  node.on('error', () => {});
-  clients.push(node);
-  const isThere = await Promise.race([node.ping().then(() => true, () => false), ended.then(() => false)]);
-  if (!isThere) return context.skip('needs redis-server');
+  context.after(() => Promise.allSettled(clients.map(async (one) => one.disconnect())));
+  const started = await startClusterServer(context);
+  if (!started) return context.skip('needs redis-server');
+  const { node, port } = started;
   await node.cluster('ADDSLOTS', ...Array(16_384).keys());
-  while (!(await node.cluster('INFO')).includes('cluster_state:ok')) await sleep(50);
+  const deadline = Date.now() + 60_000;
+  while (!(await node.cluster('INFO')).includes('cluster_state:ok')) {
+    assert.ok(Date.now() < deadline, 'the cluster is not ready after a minute');
+    await sleep(50);
+  }
   clients.push(new Redis.Cluster([{ host: '127.0.0.1', port }]));
   clients.push(await connected(createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }] })));
-  for (const { lock, key } of each(LONG, clients.slice(1))) {
+  for (const { lock, key } of each(LONG, clients)) {
     const hold = await lock.tryAcquire();
     assert.strictEqual(await lock.tryAcquire(), null);
     await hold.extend();
     assert.strictEqual(await hold.release(), 'freed');
     assert.strictEqual(await node.exists(key), 0);
   }
-  for (const redis of clients.slice(1)) {
+  for (const redis of clients) {
     const name = newName();
     await node.set(name, expiredStamp());
     assert.ok(await new BridgeLock(redis, name, LONG, ['java-getset']).tryAcquire());
   }
 });
 
+/** A server of a cluster, which ends with the test, and a client of it; `null` if redis-server is not installed. */
+async function startClusterServer(context) {
+  for (let attempt = 1; ; attempt += 1) {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'lockshift-'));
+    const port = await freePort();
+    const options = ['--port', String(port), '--cluster-enabled', 'yes', '--dir', directory, '--save', ''];
+    const address = ['--bind', '127.0.0.1', '--cluster-announce-ip', '127.0.0.1'];
+    const server = spawn('redis-server', [...options, ...address], { stdio: 'ignore' });
+    const ended = once(server, 'exit').then(([code]) => new Error(`it exited with ${code}`), (error) => error);
+    const node = new Redis(port, { maxRetriesPerRequest: null });
+    node.on('error', () => {});
+    context.after(async () => {
+      node.disconnect();
+      server.kill();
+      await ended;
+      fs.rmSync(directory, { recursive: true });
+    });
+    const found = await Promise.race([node.info('server').catch((error) => error), ended]);
+    if (found.code === 'ENOENT') return null;
+    if (String(found).includes(`process_id:${server.pid}\r\n`)) return { node, port };
+    // Another process may have taken one of the ports meanwhile.
+    assert.ok(attempt < 5, `redis-server does not start: ${found}`);
+  }
+}
+
 async function connected(redis) {
   await redis.connect();
   return redis;
 }
 
-/** A free port. A server of a cluster also listens on the port that is 10,000 higher. */
+/** A free port. A server of a cluster also listens on the port that is 10,000 higher: that one is free, too. */
 async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  for (;;) {
+    const port = await listenedOn(0);
+    if (port + 10_000 < 65_536 && await listenedOn(port + 10_000)) return port;
+  }
+}
+
+/** Listens on this port (0: any free one) for a moment and returns it; `null` if it is taken. */
+async function listenedOn(wanted) {
+  const server = net.createServer().listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return null;
+  }
   const { port } = server.address();
   server.close();
   await once(server, 'close');
-  return port + 10_000 < 65_536 ? port : freePort();
+  return port;
 }
 
 test('a release that the client may have sent twice is not taken for a loss', async (context) => {
@@ -419,6 +526,8 @@ test('the example of the readme runs as it stands', async (context) => {
   fs.symlinkSync(path.join(__dirname, '..'), path.join(modules, 'lockshift'));
   fs.symlinkSync(path.dirname(require.resolve('ioredis/package.json')), path.join(modules, 'ioredis'));
   fs.writeFileSync(path.join(directory, 'example.js'), example);
+  // Tests of other packages use the same key.
+  await client.del('invoices', newKey('invoices'));
   const { stdout } = await promisify(execFile)(process.execPath, ['example.js'], { cwd: directory, timeout: 60_000 });
   assert.match(stdout, /^working\nfreed\n$/);
 });
