@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import inspect
 import os
 import random
 import secrets
@@ -11,11 +12,6 @@ import time
 import redis
 
 from .dialects import Fleet, data, new_key
-
-try:
-    from redis.cluster import ClusterPipeline, RedisCluster
-except ImportError:  # redis-py before 4.1
-    ClusterPipeline = RedisCluster = ()
 
 _LONGEST_S = 100 * 365 * 86_400
 # Before redis-py 5.3, a pool asks for the name of the command; later ones warn of it.
@@ -125,9 +121,10 @@ class Hold:
     def release(self):
         """Releases the lock and returns a `Released`. Only what this hold has written is deleted.
 
-        A loss that `extend` or the renewal has found is returned, even if the server freed the lock. Raises `OutcomeUnknown` if
-        no reply arrived, or if an earlier run of the same release may have deleted the lock: a `RedisCluster`, and a client that
-        sends commands in a way of its own, may send it again after an error. A second call returns what the first has found."""
+        A loss that `extend` or the renewal has found is returned, even if the server freed the lock or no reply arrived.
+        Otherwise, raises `OutcomeUnknown` if no reply arrived, or if an earlier run of the same release may have deleted the
+        lock: a `RedisCluster`, and a client that sends commands in a way of its own, may send it again after an error. A second
+        call returns what the first has found, and sends the release again if no reply arrived."""
         if self._is_inherited():
             return Released.LOST
         self._stop.set()
@@ -135,11 +132,17 @@ class Hold:
             self._renewal.join()
         with self._changes:
             if self._released is None:
-                found = self._send_release()
-                if self._lost and found is not Released.INTRUDED:
-                    found = Released.INTRUDED if self._lost.intruded else Released.LOST
-                self._released = found
+                try:
+                    found = self._send_release()
+                except OutcomeUnknown:
+                    if self._lost:
+                        return self._recorded_loss()
+                    raise
+                self._released = self._recorded_loss() if self._lost and found is not Released.INTRUDED else found
             return self._released
+
+    def _recorded_loss(self):
+        return Released.INTRUDED if self._lost.intruded else Released.LOST
 
     def _is_inherited(self):
         """Whether this process is a fork of the holder: there, `_changes` may be locked by a thread that does not exist."""
@@ -167,7 +170,7 @@ class _Lock:
     """What both locks share: attempts, waiting, scripts."""
 
     def __init__(self, client, key, lease):
-        if not isinstance(client, (redis.Redis, RedisCluster)) or isinstance(client, (redis.client.Pipeline, ClusterPipeline)):
+        if not _is_synchronous(client):
             raise TypeError(
                 f"cannot lock through a {type(client).__module__}.{type(client).__qualname__}: "
                 "pass a synchronous redis.Redis or redis.RedisCluster, and no pipeline"
@@ -179,8 +182,9 @@ class _Lock:
         # A client that routes or rewrites commands, or that shares one connection, has to send them itself.
         self._sends_once = (
             isinstance(client, redis.Redis)
+            # A proxy that passes for a `redis.Redis` has no such attribute in its own class.
+            and getattr(type(client), "execute_command", None) == redis.Redis.execute_command
             and client.connection is None
-            and type(client).execute_command == redis.Redis.execute_command
         )
         self._lease_ms = round(lease * 1000)
         self._scripts = {}
@@ -195,7 +199,7 @@ class _Lock:
             raise
         except BaseException as error:
             # It may have run, also if a signal has interrupted it: released again, as far as the server can be reached.
-            _release_unheard(lambda: self._release(token))
+            _release_unheard(lambda: self._release(token), error)
             if isinstance(error, redis.RedisError):
                 raise OutcomeUnknown(f"cannot tell whether {self.key} was acquired: {error}") from error
             raise
@@ -227,18 +231,18 @@ class _Lock:
             hold.keep_alive()
             yield hold
             released = hold.release()
-        except BaseException:
+            if released is not Released.FREED:
+                raise Lost(str(hold._lost or f"{self.key} was lost before its release"), intruded=released is Released.INTRUDED)
+        except BaseException as error:
             # The first error is the one to report: the body's own, or what has interrupted the release.
-            _release_unheard(hold.release)
+            _release_unheard(hold.release, error)
             raise
-        if released is not Released.FREED:
-            raise Lost(str(hold._lost or f"{self.key} was lost before its release"), intruded=released is Released.INTRUDED)
 
     def _run(self, name, keys, args):
         """Sends a script, by EVALSHA. A client that sends commands again after an error may run it twice."""
         script = self._scripts.get(name)
         if script is None:
-            script = self._scripts[name] = self._redis.register_script(data(name + ".lua"))
+            script = self._scripts[name] = self._redis.register_script(data(name + ".lua").encode())
         return script(keys=keys, args=args)
 
     def _run_once(self, name, keys, args):
@@ -267,21 +271,42 @@ class _Lock:
             raise OutcomeUnknown(f"cannot tell what became of {self.key}: {error}") from error
 
 
-def _release_unheard(release):
-    """Runs a release for up to a second, and longer in the background: a caller that was interrupted does not wait for a server
-    that does not answer."""
+def _release_unheard(release, error):
+    """Releases after `error`, which is the one to report: errors of the release are not raised.
+
+    After an `Exception`, waits for the reply. A caller that was interrupted does not wait for a server that does not answer: the
+    release then runs for up to a second, and longer in the background."""
 
     def run():
-        with contextlib.suppress(redis.RedisError, OutcomeUnknown):
+        with contextlib.suppress(Exception):
             release()
 
+    if isinstance(error, Exception):
+        try:
+            run()
+        except BaseException as interrupt:
+            _release_unheard(release, interrupt)
+            raise
+        return
     thread = threading.Thread(target=run, name="lockshift-release", daemon=True)
     try:
         thread.start()
-    except RuntimeError:  # no thread can be started, which may be why the lock is released
+    except RuntimeError:  # no thread can be started
         run()
     else:
         thread.join(1)
+
+
+def _is_synchronous(client):
+    """Whether `client` runs each command before it returns: also a proxy or a wrapper of a client, whatever its class."""
+    execute = getattr(client, "execute_command", None)
+    # A subscription has `execute_command`, but no scripts.
+    if not callable(execute) or inspect.iscoroutinefunction(execute) or not callable(getattr(client, "register_script", None)):
+        return False
+    wrapped = getattr(execute, "__self__", client)
+    return not any(
+        kind.__name__.endswith("Pipeline") or kind.__module__.startswith("redis.asyncio") for kind in type(wrapped).__mro__
+    )
 
 
 def _is_of_another_type(error):
