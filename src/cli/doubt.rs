@@ -4,7 +4,7 @@ use super::exit::{Exit, Failure};
 use super::identity::IdentityArgs;
 use crate::audit::{Audit, LockStatistics};
 
-/// Why audits without a race are no all-clear, if they are none: the clients could only be guessed, a client spoke no known
+/// Why audits without a race are no all-clear, if they are not: the clients could only be guessed, a client spoke no known
 /// protocol, or a command was not followed.
 pub(super) fn doubt<'a>(identity: IdentityArgs, audits: impl Iterator<Item = &'a Audit> + Clone) -> Option<Failure> {
     identity.doubt(audits.clone()).or_else(|| unknown(audits.clone())).or_else(|| unfollowed(audits))
