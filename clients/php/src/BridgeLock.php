@@ -39,12 +39,12 @@ final class BridgeLock extends Lock
 
     public function extend(string $token): int
     {
-        return $this->script('bridge-extend', $this->keys, [$token, $this->leaseMs, $this->stamp($token)]);
+        return $this->settle('bridge-extend', $this->keys, [$token, $this->leaseMs, $this->stamp($token)]);
     }
 
     public function release(string $token): int
     {
-        return $this->script('bridge-release', $this->keys, [$token]);
+        return $this->settle('bridge-release', $this->keys, [$token]);
     }
 
     private function stamp(string $token): string

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Lockshift;
 
+use Predis\PredisException;
 use Predis\Response\ErrorInterface;
 use Predis\Response\ServerException;
 
@@ -39,7 +40,23 @@ final class Connection
         $won = $this->isPredis() ? (string) $this->send('set', $key, $token, 'PX', $leaseMs, 'NX') === 'OK'
             : $this->send('set', $key, $token, ['nx', 'px' => $leaseMs]) === true;
         // A Redis client that sends a command again after it reconnected finds the token of its own first run.
-        return $won || $this->send('get', $key) === $token;
+        try {
+            return $won || $this->send('get', $key) === $token;
+        } catch (\Exception $error) {
+            return self::isOfAnotherType($error) ? false : throw $error;
+        }
+    }
+
+    /** Whether the server has refused the command: it has not run. */
+    public static function isErrorReply(\Throwable $error): bool
+    {
+        return $error instanceof ErrorReply || $error instanceof ServerException;
+    }
+
+    /** Whether the key holds no string. In a script, servers before 7.0 put words of their own before the error. */
+    public static function isOfAnotherType(\Throwable $error): bool
+    {
+        return self::isErrorReply($error) && str_contains($error->getMessage(), 'WRONGTYPE');
     }
 
     private function isPredis(): bool
@@ -58,12 +75,21 @@ final class Connection
 
     private function sendByPredis(string $command, array $arguments): mixed
     {
-        $reply = $this->redis->$command(...$arguments);
+        try {
+            $reply = $this->redis->$command(...$arguments);
+        } catch (PredisException $error) {
+            throw $error;
+        } catch (\Throwable $error) {
+            // From a signal handler: the reply may still arrive, and the next command would read it.
+            $this->redis->disconnect();
+            throw $error;
+        }
         if ($reply instanceof ErrorInterface) {
             throw new ServerException($reply->getMessage());
         }
         if ($reply instanceof \Predis\Response\Status && (string) $reply === 'QUEUED') {
-            throw self::queues();
+            throw new \LogicException('the Redis client is in multi() and has queued the command: discard() the transaction, '
+                . 'do not exec() it, because a queued SET would make a lock without an owner; then pass a client of its own');
         }
         return $reply;
     }
@@ -72,17 +98,18 @@ final class Connection
     {
         $this->refusePrefix();
         if ($this->redis->getMode() !== \Redis::ATOMIC) {
-            throw self::queues();
+            throw new \LogicException('the Redis client is in multi() or pipeline(): end it first, or pass a client of its own');
         }
         // The options would change what SET stores, and the scripts would not find the token again.
         $configured = [];
-        foreach ([\Redis::OPT_SERIALIZER, \Redis::OPT_COMPRESSION] as $option) {
-            $configured[$option] = $this->redis->getOption($option);
-            $this->redis->setOption($option, 0);
-        }
-        $this->redis->clearLastError();
         $thrown = null;
         try {
+            // A signal handler may throw at any step.
+            foreach ([\Redis::OPT_SERIALIZER, \Redis::OPT_COMPRESSION] as $option) {
+                $configured[$option] = $this->redis->getOption($option);
+                $this->redis->setOption($option, 0);
+            }
+            $this->redis->clearLastError();
             $reply = $this->redis->$command(...$arguments);
         } catch (\RedisException | \RedisClusterException $thrown) {
         } finally {
@@ -94,7 +121,7 @@ final class Connection
         $error = (string) $this->redis->getLastError();
         $this->redis->clearLastError();
         if (preg_match('/\A[A-Z]+ /', $error)) {
-            throw new \RuntimeException($error, previous: $thrown);
+            throw new ErrorReply($error, previous: $thrown);
         }
         if ($thrown !== null || $error !== '') {
             throw $thrown ?? new \RedisException($error);
@@ -112,10 +139,5 @@ final class Connection
             // The new key would be `app:{invoices}:token`, and `{app:invoices}:token` for clients without a prefix.
             throw new \InvalidArgumentException('the Redis client has a prefix: pass a client without a prefix, and the whole key');
         }
-    }
-
-    private static function queues(): \LogicException
-    {
-        return new \LogicException('the Redis client is in multi() or pipeline(): end it first, or pass a client of its own');
     }
 }

@@ -10,6 +10,7 @@ final class Hold
     private float $until;
     private ?Lost $lost = null;
     private ?Released $released = null;
+    private bool $mayBeFreed = false; // by a release without a reply
 
     /** @internal */
     public function __construct(private readonly Lock $lock, private readonly string $token, float $since)
@@ -54,15 +55,28 @@ final class Hold
 
     /**
      * Releases the lock. Only what this hold has written is deleted. A second call returns what the first has found.
-     * A loss that `extend` has recorded is never `Freed`.
+     * A loss that `extend` has recorded is returned, even if the server freed the lock or no reply arrived.
      *
-     * @throws OutcomeUnknown
+     * @throws OutcomeUnknown also if an earlier release without a reply may have deleted the lock
      */
     public function release(): Released
     {
         if ($this->released === null) {
-            $found = [Released::Lost, Released::Freed, Released::Intruded][$this->lock->release($this->token)];
-            if ($found === Released::Freed && $this->lost !== null) {
+            $mayBeFreed = $this->mayBeFreed && !$this->isLost();
+            try {
+                $answer = $this->lock->release($this->token);
+            } catch (\Throwable $error) {
+                $this->mayBeFreed = $this->mayBeFreed || !Connection::isErrorReply($error);
+                if ($error instanceof OutcomeUnknown && $this->lost !== null) {
+                    return $this->lost->intruded ? Released::Intruded : Released::Lost;
+                }
+                throw $error;
+            }
+            if ($answer === 0 && $mayBeFreed) {
+                throw new OutcomeUnknown("cannot tell whether {$this->lock->key} was lost: an earlier release may have freed it");
+            }
+            $found = [Released::Lost, Released::Freed, Released::Intruded][$answer];
+            if ($this->lost !== null && $found !== Released::Intruded) {
                 // An extension writes the old key again: the server no longer sees what it has found then.
                 $found = $this->lost->intruded ? Released::Intruded : Released::Lost;
             }

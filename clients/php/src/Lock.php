@@ -33,16 +33,17 @@ abstract class Lock
         $token = bin2hex(random_bytes(16));
         $since = hrtime(true);
         try {
-            $won = $this->attempt($token);
-        } catch (OutcomeUnknown $error) {
-            // It may have run: released again, as far as the server can be reached.
-            try {
-                $this->release($token);
-            } catch (\Exception) {
+            return $this->attempt($token) ? new Hold($this, $token, $since) : null;
+        } catch (\Throwable $error) {
+            if (!Connection::isErrorReply($error)) {
+                // It may have run, also if a signal handler has thrown: released again, as far as the server can be reached.
+                try {
+                    $this->release($token);
+                } catch (\Throwable) {
+                }
             }
             throw $error;
         }
-        return $won ? new Hold($this, $token, $since) : null;
     }
 
     /**
@@ -113,6 +114,16 @@ abstract class Lock
     protected function script(string $name, array $keys, array $arguments): mixed
     {
         return $this->connection->script(file_get_contents(__DIR__ . "/../data/$name.lua"), $keys, $arguments);
+    }
+
+    /** Runs a script of a hold. A key of another type is another client's: the lock is lost. */
+    protected function settle(string $name, array $keys, array $arguments): int
+    {
+        try {
+            return $this->script($name, $keys, $arguments);
+        } catch (\Exception $error) {
+            return Connection::isOfAnotherType($error) ? 0 : throw $error;
+        }
     }
 
     /** Sends SET NX PX, and GET where it was refused. */

@@ -17,11 +17,11 @@ final class TokenLock extends Lock
 
     public function extend(string $token): int
     {
-        return $this->script('token-extend', [$this->key], [$token, $this->leaseMs]);
+        return $this->settle('token-extend', [$this->key], [$token, $this->leaseMs]);
     }
 
     public function release(string $token): int
     {
-        return $this->script('token-release', [$this->key], [$token]);
+        return $this->settle('token-release', [$this->key], [$token]);
     }
 }

@@ -16,9 +16,19 @@ final class NotAcquired extends \RuntimeException
 
 /**
  * The connection broke after a command that the server may have run. After an attempt, the lock has been released again as
- * far as the server could be reached; otherwise it expires.
+ * far as the server could be reached; otherwise it expires. After a release, the lock was freed or lost, or is still held until
+ * its lease ends.
  */
 final class OutcomeUnknown extends \RuntimeException
+{
+}
+
+/**
+ * An error reply through phpredis.
+ *
+ * @internal callers catch `\RuntimeException`
+ */
+final class ErrorReply extends \RuntimeException
 {
 }
 

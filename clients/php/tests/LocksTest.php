@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-use Lockshift\{BridgeLock, Fleet, Hold, Lost, NotAcquired, NotBridgeable, OutcomeUnknown, Released, TokenLock};
+use Lockshift\{BridgeLock, Fleet, Hold, Lock, Lost, NotAcquired, NotBridgeable, OutcomeUnknown, Released, TokenLock};
 use PHPUnit\Framework\TestCase;
 
 final class LocksTest extends TestCase
@@ -34,7 +34,7 @@ final class LocksTest extends TestCase
             return new Predis\Client(['host' => '127.0.0.1', 'port' => $port] + $options, $predis);
         }
         $redis = new Redis();
-        $redis->connect('127.0.0.1', $port, $timeout, null, 0, $timeout);
+        $redis->connect('127.0.0.1', $port, 0.0, null, 0, $timeout);
         return $redis;
     }
 
@@ -48,7 +48,7 @@ final class LocksTest extends TestCase
     private function answering(string $reply, array $predis = []): object
     {
         $server = stream_socket_server('tcp://127.0.0.1:0');
-        $client = self::connect(self::portOf($server), 1.0, $predis);
+        $client = self::connect(self::portOf($server), 30.0, $predis);
         if (!$client instanceof Redis) {
             $client->connect();
         }
@@ -98,11 +98,11 @@ final class LocksTest extends TestCase
     public function testWithReleasesAndTheErrorOfTheWorkIsTheOneItThrows(): void
     {
         foreach ($this->each() as [$lock, $key]) {
-            $worked = $lock->with(1, fn (Hold $hold) => $hold->isLost() ? 'lost' : $hold->remaining() > self::LONG / 2);
+            $worked = $lock->with(60, fn (Hold $hold) => $hold->isLost() ? 'lost' : $hold->remaining() > self::LONG / 2);
             self::assertTrue($worked);
             self::assertEquals(0, $this->redis->exists($key));
             try {
-                $lock->with(1, function () use ($key) {
+                $lock->with(60, function () use ($key) {
                     $this->redis->set($key, "another client's");
                     throw new DomainException('of the work');
                 });
@@ -117,7 +117,7 @@ final class LocksTest extends TestCase
     {
         foreach ($this->each() as [$lock, $key]) {
             try {
-                $lock->with(1, fn () => $this->redis->set($key, "another client's"));
+                $lock->with(60, fn () => $this->redis->set($key, "another client's"));
                 self::fail('the lock is lost');
             } catch (Lost $lost) {
                 self::assertFalse($lost->intruded);
@@ -129,7 +129,7 @@ final class LocksTest extends TestCase
     {
         $lock = new BridgeLock($this->redis, $this->key, self::LONG, ['php-getset']);
         try {
-            $lock->with(1, function (Hold $hold) {
+            $lock->with(60, function (Hold $hold) {
                 $this->redis->set($this->key, '1');
                 try {
                     $hold->extend();
@@ -149,7 +149,7 @@ final class LocksTest extends TestCase
     {
         $lock = new BridgeLock($this->redis, $this->key, self::LONG, ['php-getset']);
         try {
-            $lock->with(1, function (Hold $hold) {
+            $lock->with(60, function (Hold $hold) {
                 $this->redis->del($this->key);
                 $first = self::lossOf($hold);
                 self::assertTrue($first->intruded);
@@ -179,11 +179,171 @@ final class LocksTest extends TestCase
         self::fail('the lock is lost');
     }
 
+    /** A hold of a lock that gives these answers, and throws those that are errors. */
+    private function answeredHold(float $lease, mixed ...$answers): Hold
+    {
+        $lock = new class ($this->redis, $this->key, $lease) extends Lock {
+            public array $answers = [];
+
+            protected function attempt(string $token): bool
+            {
+                return true;
+            }
+
+            public function extend(string $token): int
+            {
+                return $this->release($token);
+            }
+
+            public function release(string $token): int
+            {
+                $answer = array_shift($this->answers);
+                return $answer instanceof Throwable ? throw $answer : $answer;
+            }
+        };
+        $lock->answers = $answers;
+        return $lock->tryAcquire();
+    }
+
+    public function testAReleaseAfterOneWithoutAReplyCannotTellALoss(): void
+    {
+        foreach ([new OutcomeUnknown('no reply'), new RuntimeException('of a signal handler')] as $error) {
+            $hold = $this->answeredHold(self::LONG, $error, 0, 1);
+            try {
+                $hold->release();
+                self::fail('no reply arrives');
+            } catch (RuntimeException $thrown) {
+                self::assertSame($error, $thrown);
+            }
+            try {
+                $hold->release();
+                self::fail('the first release may have freed it');
+            } catch (OutcomeUnknown $unknown) {
+                self::assertStringContainsString($this->key, $unknown->getMessage());
+            }
+            self::assertSame(Released::Freed, $hold->release());
+        }
+        $expired = $this->answeredHold(0.001, new OutcomeUnknown('no reply'), 0);
+        try {
+            $expired->release();
+            self::fail('no reply arrives');
+        } catch (OutcomeUnknown) {
+        }
+        usleep(2000);
+        self::assertSame(Released::Lost, $expired->release());
+    }
+
+    public function testARecordedLossIsWhatAReleaseReports(): void
+    {
+        foreach ([0, 1, new OutcomeUnknown('no reply')] as $answer) {
+            foreach ([[0, Released::Lost], [2, Released::Intruded]] as [$extended, $reported]) {
+                $hold = $this->answeredHold(self::LONG, $extended, $answer);
+                self::lossOf($hold);
+                self::assertSame($reported, $hold->release());
+            }
+        }
+        $hold = $this->answeredHold(self::LONG, 0, 2);
+        self::lossOf($hold);
+        self::assertSame(Released::Intruded, $hold->release());
+    }
+
+    public function testAKeyOfAnotherTypeIsAnotherClients(): void
+    {
+        foreach ($this->each() as [$lock, $key]) {
+            $hold = $lock->tryAcquire();
+            $this->redis->del($key);
+            $this->redis->rpush($key, ['a list']);
+            self::assertNull($lock->tryAcquire());
+            self::assertSame(Released::Lost, $hold->release());
+            $this->redis->del($key, $lock->key);
+            $hold = $lock->tryAcquire();
+            $this->redis->del($key);
+            $this->redis->rpush($key, ['a list']);
+            self::assertFalse(self::lossOf($hold)->intruded);
+            self::assertEquals(1, $this->redis->llen($key), 'it is not deleted');
+        }
+    }
+
+    /** A client that throws once after a command has run, or after an option has been set, as a signal handler may. */
+    private static function interrupted(Throwable $error, string $after): object
+    {
+        if (getenv('LOCKSHIFT_TEST_CLIENT') === 'predis') {
+            $client = new class (['host' => '127.0.0.1', 'port' => self::port()]) extends Predis\Client {
+                public ?Throwable $error = null;
+
+                public function executeCommand(Predis\Command\CommandInterface $command)
+                {
+                    $reply = parent::executeCommand($command);
+                    [$error, $this->error] = [$this->error, null];
+                    return $error === null ? $reply : throw $error;
+                }
+            };
+        } else {
+            $client = new class extends Redis {
+                public ?Throwable $error = null;
+                public string $after = 'command';
+
+                public function set($key, $value, $options = null): Redis|string|bool
+                {
+                    return $this->end('command', parent::set($key, $value, $options));
+                }
+
+                public function eval($script, $args = [], $count = 0): mixed
+                {
+                    return $this->end('command', parent::eval($script, $args, $count));
+                }
+
+                public function setOption($option, $value): bool
+                {
+                    return $this->end('option', parent::setOption($option, $value));
+                }
+
+                private function end(string $step, mixed $result): mixed
+                {
+                    if ($this->error === null || $step !== $this->after) {
+                        return $result;
+                    }
+                    [$error, $this->error] = [$this->error, null];
+                    throw $error;
+                }
+            };
+            $client->connect('127.0.0.1', self::port());
+            $client->setOption(Redis::OPT_SERIALIZER, Redis::SERIALIZER_PHP);
+            $client->after = $after;
+        }
+        $client->error = $error;
+        return $client;
+    }
+
+    public function testAnInterruptedAttemptIsReleasedAndLeavesTheClientAsItWas(): void
+    {
+        foreach ($this->redis instanceof Redis ? ['command', 'option'] : ['command'] as $after) {
+            foreach ([new RuntimeException('stop'), new DomainException('stop'), new Error('stop')] as $error) {
+                foreach ([0, 1] as $which) {
+                    $client = self::interrupted($error, $after);
+                    [$lock, $key] = $this->each($client)[$which];
+                    try {
+                        $lock->tryAcquire();
+                        self::fail('the attempt is interrupted');
+                    } catch (Throwable $thrown) {
+                        self::assertSame($error, $thrown);
+                    }
+                    self::assertEquals(0, $this->redis->exists($key));
+                    self::assertEquals(0, $this->redis->exists($lock->key));
+                    if ($client instanceof Redis) {
+                        self::assertSame(Redis::SERIALIZER_PHP, $client->getOption(Redis::OPT_SERIALIZER));
+                    }
+                    self::assertSame(Released::Freed, $lock->tryAcquire()->release());
+                }
+            }
+        }
+    }
+
     public function testExtendRenewsTheLease(): void
     {
         foreach ($this->each() as [$lock, $key]) {
             $hold = $lock->tryAcquire();
-            $this->redis->pexpire($key, 1000);
+            $this->redis->pexpire($key, 60000);
             $hold->extend();
             self::assertGreaterThan(self::LONG * 1000 / 2, $this->redis->pttl($key));
         }
@@ -209,7 +369,7 @@ final class LocksTest extends TestCase
             foreach ([0, 1] as $which) {
                 [$lock] = $this->each($this->answering("-$text\r\n"))[$which];
                 try {
-                    $lock->acquire(5);
+                    $lock->acquire(60);
                     self::fail("the server answers $text");
                 } catch (OutcomeUnknown | NotAcquired $wrong) {
                     self::fail("$text is taken for: {$wrong->getMessage()}");
@@ -223,7 +383,7 @@ final class LocksTest extends TestCase
     public function testARefusedConnectionLeavesTheOutcomeUnknown(): void
     {
         $server = stream_socket_server('tcp://127.0.0.1:0');
-        $client = self::connect(self::portOf($server), 1.0);
+        $client = self::connect(self::portOf($server), 30.0);
         $client instanceof Redis ? $client->close() : $client->disconnect();
         fclose($server);
         foreach ($this->each($client) as [$lock]) {
@@ -311,7 +471,7 @@ final class LocksTest extends TestCase
                 [$lock, $key] = $this->each()[$which];
                 $hold = $lock->tryAcquire();
                 $this->redis->$mode();
-                self::assertRefused('multi()', fn () => $lock->tryAcquire());
+                self::assertRefused($this->redis instanceof Redis ? 'end it' : 'do not exec', fn () => $lock->tryAcquire());
                 self::assertRefused('multi()', fn () => $hold->extend());
                 self::assertRefused('multi()', fn () => $hold->release());
                 $this->redis->discard();
@@ -395,6 +555,9 @@ final class LocksTest extends TestCase
         $host = "'127.0.0.1', " . parse_url(getenv('REDIS_URL'), PHP_URL_PORT);
         $example = str_replace("connect('127.0.0.1')", "connect($host)", $found[1], $replaced);
         self::assertSame(1, $replaced, 'the example connects to a server of its reader');
+        foreach (['invoices', Fleet::newKey('invoices')] as $key) {
+            $this->redis->del($key);
+        }
         $steps = [];
         $functions = ['firstStep', 'secondStep'];
         foreach ($functions as $name) {
