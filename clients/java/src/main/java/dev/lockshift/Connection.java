@@ -33,10 +33,13 @@ public interface Connection {
             super(cause.getMessage(), cause);
         }
 
-        /** Whether the error begins with this word. Spring wraps the exception that has the server's text. */
-        boolean hasCode(String code) {
+        /**
+         * Whether the key is of another type than the command expects. Spring wraps the exception that has the server's text.
+         * In a script, servers before 7.0 put words of their own before the error.
+         */
+        boolean isWrongType() {
             for (Throwable error = this; error != null; error = error.getCause()) {
-                if (error.getMessage() != null && error.getMessage().startsWith(code + " ")) {
+                if (error.getMessage() != null && error.getMessage().contains("WRONGTYPE ")) {
                     return true;
                 }
             }

@@ -103,6 +103,9 @@ public final class Hold implements AutoCloseable {
      * is unknown. If the lease ends before the reply, it is {@link Released#LOST}, although an earlier run may have freed the
      * lock in time.
      *
+     * <p>A loss that {@link #extend} or a renewal has found is returned whatever the server answers, and even if no reply
+     * arrives; an intrusion that only the release finds is returned instead of another loss.
+     *
      * @throws OutcomeUnknownException
      */
     public synchronized Released release() {
@@ -111,19 +114,30 @@ public final class Hold implements AutoCloseable {
         if (renewal != null) {
             renewal.cancel(false);
         }
-        if (released == null) {
-            Released found = Released.values()[(int) lock.release(token)];
-            if (found == Released.LOST && mayRunTwice && !isLost()) {
-                throw new OutcomeUnknownException("cannot tell whether " + lock.key + " was lost or released by the first of"
-                        + " two runs of the release", null);
-            }
-            // The server does not know of a loss that an extension has found, and repaired.
-            if (found == Released.FREED && loss != null) {
-                found = loss.intruded() ? Released.INTRUDED : Released.LOST;
-            }
-            released = found;
+        if (released != null) {
+            return released;
         }
+        Released found;
+        try {
+            found = Released.values()[(int) lock.release(token)];
+        } catch (OutcomeUnknownException error) {
+            if (loss == null) {
+                throw error;
+            }
+            // Not kept in `released`: a second call repeats the release.
+            return recordedLoss();
+        }
+        if (found == Released.LOST && mayRunTwice && !isLost()) {
+            throw new OutcomeUnknownException("cannot tell whether " + lock.key + " was lost or released by the first of"
+                    + " two runs of the release", null);
+        }
+        // The server does not know of a loss that an extension has found.
+        released = loss != null && found != Released.INTRUDED ? recordedLoss() : found;
         return released;
+    }
+
+    private Released recordedLoss() {
+        return loss.intruded() ? Released.INTRUDED : Released.LOST;
     }
 
     /**
@@ -134,8 +148,9 @@ public final class Hold implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (release() != Released.FREED) {
-            throw new LostException(lock.key + " was lost before its release", released == Released.INTRUDED);
+        Released found = release();
+        if (found != Released.FREED) {
+            throw new LostException(lock.key + " was lost before its release", found == Released.INTRUDED);
         }
     }
 

@@ -1,14 +1,18 @@
 package dev.lockshift;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.function.Supplier;
-import redis.clients.jedis.JedisPooled;
-import redis.clients.jedis.JedisSentineled;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.SetParams;
 
 /** Jedis 4 and later: {@code JedisPooled}, {@code JedisCluster} or another {@code UnifiedJedis}. */
 public final class JedisConnection implements Connection {
+    /** By name: Jedis before 4.4 does not have the second. */
+    private static final List<String> SEND_ONCE = Arrays.asList(
+            "redis.clients.jedis.JedisPooled", "redis.clients.jedis.JedisSentineled");
+
     private final UnifiedJedis jedis;
 
     public JedisConnection(UnifiedJedis jedis) {
@@ -33,7 +37,12 @@ public final class JedisConnection implements Connection {
     /** {@code JedisCluster} does, and a {@code UnifiedJedis} may. */
     @Override
     public boolean resends() {
-        return !(jedis instanceof JedisPooled || jedis instanceof JedisSentineled);
+        for (Class<?> type = jedis.getClass(); type != null; type = type.getSuperclass()) {
+            if (SEND_ONCE.contains(type.getName())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static <T> T answered(Supplier<T> command) {

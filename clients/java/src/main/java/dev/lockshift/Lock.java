@@ -81,6 +81,10 @@ public abstract class Lock {
         try {
             return (Long) connection.eval(script, false, keys, keysAndArguments);
         } catch (Connection.ReplyException error) {
+            // A hash, for example, is another client's.
+            if (error.isWrongType()) {
+                return 0;
+            }
             throw error;
         } catch (RuntimeException error) {
             throw new OutcomeUnknownException("cannot tell what became of " + key + ": " + error.getMessage(), error);

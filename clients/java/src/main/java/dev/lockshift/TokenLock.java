@@ -25,7 +25,7 @@ public final class TokenLock extends Lock {
             return Arrays.equals(connection.get(bytes(key)), bytes(token));
         } catch (Connection.ReplyException error) {
             // A hash, for example, is another client's.
-            if (error.hasCode("WRONGTYPE")) {
+            if (error.isWrongType()) {
                 return false;
             }
             throw error;

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.codec.ByteArrayCodec;
+import java.io.File;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -48,7 +49,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /** The two locks on the server that REDIS_URL names: {@code REDIS_URL=redis://127.0.0.1 mvn test}. */
 final class LocksTest {
     private static final Duration LONG = Duration.ofMinutes(10);
-    private static final Duration SHORT = Duration.ofSeconds(1);
+    private static final Duration SHORT = Duration.ofSeconds(3);
     private static final List<Runnable> SHUTDOWNS = new ArrayList<>();
     private static JedisPooled redis;
 
@@ -176,6 +177,49 @@ final class LocksTest {
     }
 
     @Test
+    void an_intrusion_that_an_extension_has_found_is_reported_even_if_the_token_is_deleted_afterwards() {
+        Lock lock = new BridgeLock(new JedisConnection(redis), bridged, LONG, "php-getset");
+        Hold hold = lock.tryAcquire().get();
+        redis.set(bridged, "1");
+        assertTrue(assertThrows(LostException.class, hold::extend).intruded());
+        redis.del(bridged, tokenKey(lock));
+        assertEquals(Released.INTRUDED, hold.release());
+        assertTrue(assertThrows(LostException.class, hold::close).intruded());
+    }
+
+    @Test
+    void an_intrusion_that_only_the_release_finds_is_reported_instead_of_a_recorded_loss() {
+        Lock lock = new BridgeLock(new JedisConnection(redis), bridged, LONG, "php-getset");
+        Hold hold = lock.tryAcquire().get();
+        String own = redis.get(tokenKey(lock));
+        redis.set(tokenKey(lock), "another client's");
+        assertFalse(assertThrows(LostException.class, hold::extend).intruded());
+        redis.set(tokenKey(lock), own);
+        redis.set(bridged, "1");
+        assertEquals(Released.INTRUDED, hold.release());
+        redis.del(bridged);
+    }
+
+    @Test
+    void a_recorded_loss_is_reported_by_a_release_whose_own_outcome_is_unknown() {
+        for (Lock lock : each(new Breaking(new JedisConnection(redis)), LONG)) {
+            Breaking connection = (Breaking) lock.connection;
+            boolean isBridge = lock instanceof BridgeLock;
+            Hold hold = lock.tryAcquire().get();
+            redis.set(lock.key, "1");
+            assertThrows(LostException.class, hold::extend);
+            connection.isBroken = true;
+            assertEquals(isBridge ? Released.INTRUDED : Released.LOST, hold.release());
+            assertEquals(isBridge, assertThrows(LostException.class, hold::close).intruded());
+            assertEquals(isBridge, redis.exists(tokenKey(lock)) && !"1".equals(redis.get(tokenKey(lock))));
+            connection.isBroken = false;
+            assertEquals(isBridge ? Released.INTRUDED : Released.LOST, hold.release());
+            assertEquals(!isBridge, redis.exists(tokenKey(lock)), "the release is repeated");
+            redis.del(lock.key);
+        }
+    }
+
+    @Test
     void a_hold_is_not_renewed_after_a_failed_release() throws Exception {
         for (Lock lock : each(new Breaking(new JedisConnection(redis)), SHORT)) {
             Breaking connection = (Breaking) lock.connection;
@@ -184,7 +228,7 @@ final class LocksTest {
             assertThrows(OutcomeUnknownException.class, hold::close);
             connection.isBroken = false;
             hold.keepAlive();
-            Thread.sleep(SHORT.toMillis() * 3 / 2);
+            Thread.sleep(SHORT.toMillis() * 4 / 3);
             assertFalse(redis.exists(tokenKey(lock)), "the lock has expired");
         }
     }
@@ -343,6 +387,65 @@ final class LocksTest {
     }
 
     @Test
+    void a_key_that_a_client_replaces_by_another_type_is_lost() throws Exception {
+        for (Map.Entry<String, Connection> each : connections(port()).entrySet()) {
+            for (Lock lock : each(each.getValue(), LONG)) {
+                Hold hold = lock.tryAcquire().get();
+                redis.del(tokenKey(lock));
+                redis.hset(tokenKey(lock), "field", "value");
+                assertFalse(assertThrows(LostException.class, hold::extend, each.getKey()).intruded());
+                assertEquals(Released.LOST, hold.release(), each.getKey());
+                redis.del(tokenKey(lock), lock.key);
+            }
+        }
+        for (Lock lock : each()) {
+            Hold hold = lock.tryAcquire().get();
+            redis.del(tokenKey(lock));
+            redis.hset(tokenKey(lock), "field", "value");
+            assertEquals(Released.LOST, hold.release());
+            assertTrue(redis.exists(tokenKey(lock)), "another client's");
+            redis.del(tokenKey(lock), lock.key);
+        }
+    }
+
+    @Test
+    void a_wrong_type_in_a_script_is_recognized_on_servers_before_7() {
+        String text = "ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key of another type";
+        assertTrue(new Connection.ReplyException(new JedisDataException(text)).isWrongType());
+        assertFalse(new Connection.ReplyException(new JedisDataException("ERR of the test")).isWrongType());
+    }
+
+    /** Jedis before 4.4 does not have the class. */
+    @Test
+    void a_unified_client_of_a_jedis_without_sentineled_clients_may_send_again() throws Exception {
+        List<java.net.URL> path = new ArrayList<>();
+        for (String part : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            path.add(Path.of(part).toUri().toURL());
+        }
+        java.net.URL[] urls = path.toArray(new java.net.URL[0]);
+        try (java.net.URLClassLoader loader = new java.net.URLClassLoader(urls, ClassLoader.getPlatformClassLoader()) {
+            @Override
+            protected Class<?> findClass(String name) throws ClassNotFoundException {
+                if (name.endsWith(".JedisSentineled")) {
+                    throw new ClassNotFoundException(name);
+                }
+                return super.findClass(name);
+            }
+        }) {
+            Class<?> unified = loader.loadClass("redis.clients.jedis.UnifiedJedis");
+            Class<?> pooled = loader.loadClass("redis.clients.jedis.JedisPooled");
+            Class<?> connection = loader.loadClass("dev.lockshift.JedisConnection");
+            for (Class<?> type : new Class<?>[] {unified, pooled}) {
+                try (AutoCloseable client =
+                        (AutoCloseable) type.getConstructor(URI.class).newInstance(URI.create(System.getenv("REDIS_URL")))) {
+                    Object made = connection.getConstructor(unified).newInstance(client);
+                    assertEquals(type == unified, connection.getMethod("resends").invoke(made));
+                }
+            }
+        }
+    }
+
+    @Test
     void an_interrupted_attempt_is_released_again_and_stays_interrupted() throws Exception {
         try (Relay relay = new Relay()) {
             for (String name : new String[] {"lettuce", "spring over lettuce"}) {
@@ -398,7 +501,7 @@ final class LocksTest {
         new TokenLock(stuck, plain + ":stuck", SHORT).tryAcquire().get().keepAlive();
         asked.await();
         try (Hold hold = new TokenLock(new JedisConnection(redis), plain, SHORT).tryAcquire().get().keepAlive()) {
-            Thread.sleep(SHORT.toMillis() * 2);
+            Thread.sleep(SHORT.toMillis() * 4 / 3);
             assertFalse(hold.isLost());
             assertEquals(1, stuck.calls.get(), "a hold is renewed once at a time");
         } finally {
@@ -572,6 +675,7 @@ final class LocksTest {
         try (java.net.URLClassLoader loader =
                 new java.net.URLClassLoader(new java.net.URL[] {folder.toUri().toURL()}, LocksTest.class.getClassLoader())) {
             Class<?> compiled = loader.loadClass("Example");
+            redis.del("invoices", BridgeLock.newKey("invoices"));
             compiled.getMethod("run").invoke(null);
             assertEquals(1, compiled.getField("worked").getInt(null));
         }
