@@ -340,6 +340,9 @@ impl Auditor {
         let words: Vec<Vec<u8>> = line.words().skip(1).map(|word| word.bytes().into_owned()).collect();
         let keys: Vec<&[u8]> = words.iter().map(|key| java_key(key).unwrap_or(key)).collect();
         let locks: Vec<Option<LockId>> = keys.iter().map(|key| self.keys.get(line.database, key)).collect();
+        if locks.iter().all(Option::is_none) {
+            return;
+        }
         let event = self.event(number, line.at, address, line.command());
         if let [Some(first), ..] = *locks
             && locks.iter().all(|lock| *lock == Some(first))
