@@ -35,6 +35,7 @@
 //! assert_eq!(audit.locks[0].statistics.acquisitions, 1);
 //! ```
 
+mod client_names;
 mod clients_by;
 mod command_name;
 mod command_role;

@@ -14,12 +14,14 @@
 //! ```
 
 mod ill_formed;
+mod kept_lines;
 mod line;
 mod lines;
 mod parser;
 mod word;
 
 pub use ill_formed::IllFormed;
+pub(crate) use kept_lines::{KeptLine, KeptLines};
 pub use line::{Line, Source};
 pub use lines::{Lines, Text};
 pub use parser::Parser;

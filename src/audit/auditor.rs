@@ -5,12 +5,12 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap as StdHashMap};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
+use super::client_names::ClientNames;
 use super::clients_by::ClientsBy;
 use super::command_role::CommandRole;
 use super::earlier_scripts::{current, without_comments};
@@ -22,7 +22,7 @@ use super::findings::FindingList;
 use super::grammar::Grammar;
 use super::live::{HoldEvent, LiveLock};
 use super::lock::AuditedLock;
-use super::locks::{FollowedKeys, Joining, LockId, LockName};
+use super::locks::{FollowedKeys, Joining, LockId, LockName, without_java_header};
 use super::recent_looks::RecentLooks;
 use super::running_script::{RunningScript, is_conditional};
 use super::script_args::script_keys;
@@ -32,7 +32,7 @@ use super::shares::LockShares;
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
 use crate::monitor::{Line, Source, Word};
-use crate::wire::{Command, CommandWord, Key, Printable, Reply, UnixTime};
+use crate::wire::{Command, CommandWord, Key, Reply, UnixTime};
 
 /// Reads a trace, line by line.
 #[derive(Debug)]
@@ -42,10 +42,9 @@ pub struct Auditor {
     scripts: &'static StdHashMap<Vec<u8>, Script>,
     keys: FollowedKeys,
     locks: LockShares,
-    clients_by: ClientsBy,
-    /// The name of each client that is remembered.
-    names: HashMap<Vec<u8>, Arc<str>, FxBuildHasher>,
-    /// Those among them that ask the server for the time.
+    /// The names of those clients whose commands are not sent on as they are listed.
+    names: ClientNames,
+    /// The addresses of the clients that ask the server for the time, while something is kept of them.
     clocked: HashSet<Vec<u8>, FxBuildHasher>,
     /// Which client has read which key lately.
     recent_looks: RecentLooks,
@@ -98,8 +97,7 @@ impl Auditor {
             scripts: scripts(),
             keys: FollowedKeys::default(),
             locks: LockShares::here(),
-            clients_by: ClientsBy::default(),
-            names: HashMap::default(),
+            names: ClientNames::default(),
             clocked: HashSet::default(),
             recent_looks: RecentLooks::new(),
             running: None,
@@ -160,8 +158,10 @@ impl Auditor {
 
     /// The same, telling clients apart by this.
     #[must_use]
-    pub fn with_clients_by(self, clients_by: ClientsBy) -> Self {
-        Self { clients_by, ..self }
+    pub fn with_clients_by(mut self, clients_by: ClientsBy) -> Self {
+        self.names.clients_by = clients_by;
+        self.locks.call_all(move |share| share.names.clients_by = clients_by);
+        self
     }
 
     /// Reads the line with this number.
@@ -257,18 +257,16 @@ impl Auditor {
 
     /// The event of this line.
     fn event(&mut self, number: u64, at: UnixTime, address: &[u8], command: Command) -> LockEvent {
-        let mut name =
-            |bytes: &[u8]| self.names.entry_ref(bytes).or_insert_with(|| Printable(bytes).to_string().into()).clone();
-        let connection = name(address);
-        let client = self.clients_by.client(address);
-        let client = if client.len() == address.len() { connection.clone() } else { name(client) };
-        let asks_time = !self.clocked.is_empty() && self.clocked.contains(address);
-        let by_token = self.clients_by == ClientsBy::Token;
+        let asks_time = self.asks_time(address);
         let reply = self.answer.as_ref().and_then(|answer| answer.reply.clone());
-        let (command, known_reply) = without_get(command, reply);
         let (until, is_doubtful) = self.answer.as_ref().map_or((at, false), |it| (it.until.max(at), it.is_doubtful));
-        let event = LockEvent::new(client, command, at, number);
-        LockEvent { connection, asks_time, by_token, known_reply, until, is_doubtful, ..event }
+        let event = self.names.event(number, at, address, command, reply);
+        LockEvent { asks_time, until, is_doubtful, ..event }
+    }
+
+    /// Whether the client of this connection asks the server for the time.
+    fn asks_time(&self, address: &[u8]) -> bool {
+        !self.clocked.is_empty() && self.clocked.contains(address)
     }
 
     /// Lets the lock of this key observe an event; from now on the key is a lock.
@@ -284,9 +282,12 @@ impl Auditor {
             return lock;
         }
         let is_known = self.summaries.knows(database, key);
-        let new = AuditedLock::new(Key::new(key), database, is_known, at, self.first_at.unwrap_or(at));
+        let began_at = self.first_at.unwrap_or(at);
         let lock = self.keys.add(database, key);
-        self.locks.send(lock, move |share| share.add(lock, new));
+        let key = CommandWord::from(key);
+        self.locks.send(lock, move |share| {
+            share.add(lock, AuditedLock::new(Key::new(key.as_slice()), database, is_known, at, began_at));
+        });
         lock
     }
 
@@ -297,7 +298,7 @@ impl Auditor {
         }
         let Some(word) = line.word(1) else { return };
         let key = word.bytes();
-        let key = java_key(&key).unwrap_or(&key);
+        let key = without_java_header(&key);
         let has_looked = match role {
             CommandRole::Writes => self.recent_looks.has_looked(address, key, line),
             CommandRole::Claims => self.recent_looks.has_looked_first(address, key, line),
@@ -308,7 +309,8 @@ impl Auditor {
             CommandRole::Writes => has_looked || is_conditional(line),
             _ => false,
         };
-        if !begins && !self.keys.contains(line.database, key) {
+        let followed = self.keys.get(line.database, key);
+        if !begins && followed.is_none() {
             match role {
                 CommandRole::Looks => self.recent_looks.look(address, key, line),
                 CommandRole::Touches if is_deletion(line) => {}
@@ -325,20 +327,25 @@ impl Auditor {
             // This look is delivered, so no earlier one is the last.
             self.recent_looks.forget(address, key);
         }
-        let command = line.command();
-        if command.is("WATCH") {
+        if line.word(0).is_some_and(|name| name.quoted().eq_ignore_ascii_case(b"watch")) {
             let name = LockName::new(line.database, key);
             self.watching.insert(address.into(), WatchedKey { name, has_ended: false });
         }
-        let event = self.event(number, line.at, address, command);
-        self.deliver(line.database, key, event);
+        if self.answer.is_none() {
+            let lock = followed.unwrap_or_else(|| self.follow(line.database, key, line.at));
+            let asks_time = self.asks_time(address);
+            self.locks.observe(lock, number, line, asks_time);
+        } else {
+            let event = self.event(number, line.at, address, line.command());
+            self.deliver(line.database, key, event);
+        }
     }
 
     /// DEL or UNLINK of several keys. Where they are not those of one lock, each is deleted by itself: how many of them were
     /// there does not say which.
     fn delete_several(&mut self, number: u64, line: &Line<'_>, address: &[u8]) {
         let words: Vec<Vec<u8>> = line.words().skip(1).map(|word| word.bytes().into_owned()).collect();
-        let keys: Vec<&[u8]> = words.iter().map(|key| java_key(key).unwrap_or(key)).collect();
+        let keys: Vec<&[u8]> = words.iter().map(|key| without_java_header(key)).collect();
         let locks: Vec<Option<LockId>> = keys.iter().map(|key| self.keys.get(line.database, key)).collect();
         if locks.iter().all(Option::is_none) {
             return;
@@ -592,7 +599,7 @@ impl Auditor {
 
     /// A command whose effect is not followed may have changed this key.
     fn was_altered(&mut self, database: u32, key: &[u8]) {
-        let key = java_key(key).unwrap_or(key);
+        let key = without_java_header(key);
         match self.keys.get(database, key) {
             Some(lock) => {
                 let key = CommandWord::from(key);
@@ -652,10 +659,21 @@ impl Auditor {
         let (line, at) = (self.lines, self.last_at);
         let silent = self.locks.call_all(move |share| share.forget_silent(line, at));
         self.summarise(silent);
-        self.names.retain(|_, name| Arc::strong_count(name) > 1);
-        self.clocked.retain(|address| self.names.contains_key(address));
+        self.forget_clients();
         let keys = &self.keys;
         self.watching.retain(|_, watched| keys.contains(watched.name.database, &watched.name.key));
+    }
+
+    /// Forgets the clients of which no lock keeps anything.
+    fn forget_clients(&mut self) {
+        self.names.forget_unused();
+        let clocked: Vec<Vec<u8>> = self.clocked.iter().filter(|address| !self.names.has(address)).cloned().collect();
+        let unknown = |share: &mut LockShare, clocked: Vec<Vec<u8>>| {
+            share.names.forget_unused();
+            clocked.into_iter().filter(|address| !share.names.has(address)).collect::<Vec<_>>()
+        };
+        let unknown = self.locks.call_all(move |share| unknown(share, clocked.clone()));
+        self.clocked.retain(|address| !unknown.iter().all(|it| it.contains(address)));
     }
 
     /// Keeps what is known of locks that are forgotten.
@@ -698,23 +716,6 @@ impl KnownLocks for Auditor {
     }
 }
 
-/// `SET key value NX GET` as the same attempt without GET, which replies otherwise: nil is its success.
-fn without_get(command: Command, reply: Option<Reply>) -> (Command, Option<Reply>) {
-    let is = |word: &[u8], name: &[u8]| word.eq_ignore_ascii_case(name);
-    let has = |name: &[u8]| command.args().iter().skip(2).any(|word| is(word, name));
-    if !command.is("SET") || !has(b"NX") || !has(b"GET") {
-        return (command, reply);
-    }
-    let reply = reply.map(|reply| match reply {
-        Reply::Nil => Reply::ok(),
-        Reply::Bulk(_) => Reply::Nil,
-        other => other,
-    });
-    let (head, options) = command.words().split_at(3);
-    let words = head.iter().chain(options.iter().filter(|word| !is(word, b"GET"))).cloned();
-    (Command::from_words(words).expect("the command has a name"), reply)
-}
-
 /// Whether this is DEL or UNLINK.
 fn is_deletion(line: &Line<'_>) -> bool {
     let is = |name: &[u8]| line.word(0).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
@@ -733,9 +734,4 @@ fn moved_to<'a>(line: &Line<'a>) -> Option<(Word<'a>, u32)> {
     } else {
         None
     }
-}
-
-/// The key in a key as Java serialisation writes a string.
-fn java_key(key: &[u8]) -> Option<&[u8]> {
-    key.strip_prefix(b"\xac\xed\0\x05\x74").and_then(|rest| rest.get(2..))
 }

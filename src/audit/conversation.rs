@@ -1,9 +1,10 @@
 //! The conversation of one client with one key, and all conversations with a lock.
 
+use std::hash::BuildHasher;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use super::command_name::CommandName;
@@ -83,8 +84,8 @@ pub(super) enum Continuation {
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
     all: Vec<Conversation>,
-    /// Their indexes, by the address of the client's name, of which each client has one, and by the key.
-    indexes: HashMap<(usize, usize), usize, FxBuildHasher>,
+    /// Their indexes, by the hash of their client and key.
+    indexes: HashTable<usize>,
 }
 
 impl Conversation {
@@ -336,7 +337,11 @@ impl Conversations {
 
     /// The index of a client's conversation with a key.
     pub(super) fn find(&self, client: &Arc<str>, home: usize) -> Option<usize> {
-        self.indexes.get(&(client.as_ptr().addr(), home)).copied()
+        let (hash, of) = (hash(client, home), |index: &usize| &self.all[*index]);
+        let is_it = |index: &usize| of(index).home == home && Arc::ptr_eq(&of(index).client, client);
+        let is_its_name = |index: &usize| of(index).home == home && of(index).client == *client;
+        // Where names are alike, as of clients that only the heads of their tokens tell apart, it is the same copy.
+        self.indexes.find(hash, is_it).or_else(|| self.indexes.find(hash, is_its_name)).copied()
     }
 
     /// A client's conversation with a key.
@@ -350,11 +355,7 @@ impl Conversations {
         if self.all.len() >= MOST {
             let silent = self.all.iter().enumerate().filter(|(_, conversation)| !is_needed(conversation));
             if let Some((index, _)) = silent.min_by_key(|(_, conversation)| conversation.last_at) {
-                let silent = self.all.swap_remove(index);
-                self.indexes.remove(&silent.name());
-                if let Some(moved) = self.all.get(index) {
-                    self.indexes.insert(moved.name(), index);
-                }
+                self.remove(index);
             }
         }
         self.push(conversation)
@@ -373,16 +374,35 @@ impl Conversations {
     }
 
     fn push(&mut self, conversation: Conversation) -> usize {
-        self.indexes.insert(conversation.name(), self.all.len());
+        let (index, hash_of) = (self.all.len(), Conversation::hash);
         self.all.push(conversation);
-        self.all.len() - 1
+        self.indexes.insert_unique(hash_of(&self.all[index]), index, |index| hash_of(&self.all[*index]));
+        index
+    }
+
+    /// Removes the one at this index, where the last one is after that.
+    fn remove(&mut self, index: usize) {
+        let last = self.all.len() - 1;
+        for (place, now) in [(index, None), (last, Some(index))] {
+            if let Ok(mut entry) = self.indexes.find_entry(self.all[place].hash(), |it| *it == place) {
+                match now {
+                    Some(now) => *entry.get_mut() = now,
+                    None => drop(entry.remove()),
+                }
+            }
+        }
+        self.all.swap_remove(index);
     }
 }
 
 impl Conversation {
-    fn name(&self) -> (usize, usize) {
-        (self.client.as_ptr().addr(), self.home)
+    fn hash(&self) -> u64 {
+        hash(&self.client, self.home)
     }
+}
+
+fn hash(client: &str, home: usize) -> u64 {
+    FxBuildHasher.hash_one((client, home))
 }
 
 impl Index<usize> for Conversations {

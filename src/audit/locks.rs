@@ -121,3 +121,8 @@ impl FollowedKeys {
         self.several.retain(|lock, _| !locks.contains(lock));
     }
 }
+
+/// A key without what Java serialisation writes before a string.
+pub(super) fn without_java_header(key: &[u8]) -> &[u8] {
+    key.strip_prefix(b"\xac\xed\0\x05\x74").and_then(|rest| rest.get(2..)).unwrap_or(key)
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::client_names::ClientNames;
 use super::episode::Episode;
 use super::event::LockEvent;
 use super::finding::{Certainty, Finding};
@@ -13,7 +14,8 @@ use super::findings::FindingList;
 use super::grammar::Grammar;
 use super::live::{HoldEvent, LiveLock};
 use super::lock::AuditedLock;
-use super::locks::LockId;
+use super::locks::{LockId, without_java_header};
+use crate::monitor::{Line, Source};
 use crate::wire::UnixTime;
 
 /// A lock that is silent for this long is forgotten, even if it is held.
@@ -25,6 +27,8 @@ const IDLE_AFTER: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct LockShare {
     locks: HashMap<LockId, AuditedLock, FxBuildHasher>,
+    /// The names of clients whose commands came as they were listed.
+    pub(super) names: ClientNames,
     pub(super) grammar: Grammar,
     pub(super) findings: FindingList,
     /// Every acquisition, if they are kept.
@@ -38,6 +42,7 @@ impl LockShare {
     pub(super) fn new() -> Self {
         Self {
             locks: HashMap::default(),
+            names: ClientNames::default(),
             grammar: Grammar::new(),
             findings: FindingList::default(),
             episodes: None,
@@ -48,6 +53,7 @@ impl LockShare {
     /// No locks; keeps of them what this share keeps.
     pub(super) fn another(&self) -> Self {
         let mut other = Self::new();
+        other.names.clients_by = self.names.clients_by;
         other.episodes = self.episodes.as_ref().map(|_| Vec::new());
         other.hold_events = self.hold_events.as_ref().map(|_| Vec::new());
         other
@@ -75,6 +81,13 @@ impl LockShare {
         let mut lock = self.locks.remove(&id).expect(FOLLOWED);
         lock.conversations.leave_grammar();
         lock
+    }
+
+    /// Lets the lock of the line's first key observe it.
+    pub(super) fn observe_line(&mut self, id: LockId, number: u64, line: &Line<'_>, asks_time: bool) {
+        let (Source::Client(address), Some(key)) = (line.source, line.word(1)) else { return };
+        let event = self.names.event(number, line.at, address, line.command(), None);
+        self.observe(id, without_java_header(&key.bytes()), LockEvent { asks_time, ..event });
     }
 
     /// Lets the lock of this key observe an event.

@@ -12,6 +12,7 @@ use std::thread::{Builder, JoinHandle};
 
 use super::locks::LockId;
 use super::share::LockShare;
+use crate::monitor::{KeptLine, KeptLines, Line};
 
 /// All locks, in one share or in several.
 #[derive(Debug)]
@@ -25,15 +26,35 @@ pub(super) enum LockShares {
 /// A thread that judges a share.
 pub(super) struct ShareThread {
     /// What is not sent yet.
-    batch: Vec<Work>,
-    sender: SyncSender<Vec<Work>>,
+    batch: Batch,
+    sender: SyncSender<Batch>,
     thread: Option<JoinHandle<()>>,
 }
 
-type Work = Box<dyn FnOnce(&mut LockShare) + Send>;
+/// Work that is sent at once, in its order.
+#[derive(Default)]
+struct Batch {
+    work: Vec<Work>,
+    lines: KeptLines,
+}
+
+/// What a thread has to do for one of its locks.
+enum Work {
+    /// To observe a line. The thread makes itself what it keeps of that: what one thread makes and another one drops costs
+    /// both of them more.
+    Observe {
+        lock: LockId,
+        number: u64,
+        line: KeptLine,
+        asks_time: bool,
+    },
+    Call(Box<dyn FnOnce(&mut LockShare) + Send>),
+}
 
 /// How much work is sent at once.
 const BATCH: usize = 256;
+/// How many bytes of lines are sent at once, unless one line has more.
+const BATCH_BYTES: usize = 1 << 18;
 /// Number of batches that a thread may be behind.
 const MOST_BATCHES: usize = 8;
 
@@ -53,13 +74,24 @@ impl LockShares {
         if threads.is_empty() { self } else { Self::InThreads(threads) }
     }
 
+    /// Lets this lock observe a line, after what was sent to its thread before, and does not wait for it.
+    pub(super) fn observe(&mut self, lock: LockId, number: u64, line: &Line<'_>, asks_time: bool) {
+        match self {
+            Self::Here(share) => share.observe_line(lock, number, line, asks_time),
+            Self::InThreads(threads) => {
+                let place = lock.0 % threads.len();
+                threads[place].observe(lock, number, line, asks_time);
+            }
+        }
+    }
+
     /// Runs this in the thread of the lock, after what was sent to it before, and does not wait for it.
     pub(super) fn send(&mut self, lock: LockId, work: impl FnOnce(&mut LockShare) + Send + 'static) {
         match self {
             Self::Here(share) => work(share),
             Self::InThreads(threads) => {
                 let place = lock.0 % threads.len();
-                threads[place].push(Box::new(work));
+                threads[place].push(Work::Call(Box::new(work)));
             }
         }
     }
@@ -95,22 +127,35 @@ impl LockShares {
     }
 }
 
+impl Batch {
+    /// Takes the work out, and leaves room for as much.
+    fn take(&mut self) -> Self {
+        let next = Self { work: Vec::with_capacity(BATCH), lines: self.lines.another() };
+        std::mem::replace(self, next)
+    }
+}
+
 impl ShareThread {
     fn start(share: LockShare) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(MOST_BATCHES);
         let thread = Builder::new().name("audit".to_owned()).spawn(|| judge(share, receiver))?;
-        Ok(Self { batch: Vec::with_capacity(BATCH), sender, thread: Some(thread) })
+        Ok(Self { batch: Batch::default(), sender, thread: Some(thread) })
+    }
+
+    fn observe(&mut self, lock: LockId, number: u64, line: &Line<'_>, asks_time: bool) {
+        let line = self.batch.lines.keep(line);
+        self.push(Work::Observe { lock, number, line, asks_time });
     }
 
     fn push(&mut self, work: Work) {
-        self.batch.push(work);
-        if self.batch.len() == BATCH {
+        self.batch.work.push(work);
+        if self.batch.work.len() >= BATCH || self.batch.lines.len() >= BATCH_BYTES {
             self.flush();
         }
     }
 
     fn flush(&mut self) {
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let batch = self.batch.take();
         if self.sender.send(batch).is_err() {
             self.panicked();
         }
@@ -119,7 +164,7 @@ impl ShareThread {
     fn call<R: Send + 'static>(&mut self, work: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
         let (sender, result) = mpsc::sync_channel(1);
         // Without a receiver, the thread that waited for it has panicked.
-        self.push(Box::new(move |share| drop(sender.send(work(share)))));
+        self.push(Work::Call(Box::new(move |share| drop(sender.send(work(share))))));
         self.flush();
         result
     }
@@ -139,13 +184,20 @@ impl ShareThread {
 
 impl fmt::Debug for ShareThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShareThread").field("unsent", &self.batch.len()).finish_non_exhaustive()
+        f.debug_struct("ShareThread").field("unsent", &self.batch.work.len()).finish_non_exhaustive()
     }
 }
 
 /// Does the work that arrives, until the sender is dropped.
-fn judge(mut share: LockShare, batches: Receiver<Vec<Work>>) {
-    for work in batches.into_iter().flatten() {
-        work(&mut share);
+fn judge(mut share: LockShare, batches: Receiver<Batch>) {
+    for Batch { work, lines } in batches {
+        for work in work {
+            match work {
+                Work::Observe { lock, number, line, asks_time } => {
+                    share.observe_line(lock, number, &lines.line(&line), asks_time);
+                }
+                Work::Call(call) => call(&mut share),
+            }
+        }
     }
 }

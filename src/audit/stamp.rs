@@ -50,7 +50,10 @@ pub(super) fn unmarked(value: &[u8]) -> &[u8] {
 
 /// The moment that so many digits name: seconds, milliseconds, nanoseconds or ticks.
 fn named_by(digits: &[u8], behind: &[u8]) -> Option<UnixTime> {
-    let number = || std::str::from_utf8(digits).ok()?.parse::<i64>().ok();
+    let number = || {
+        let appended = |number: i64, digit: &u8| number.checked_mul(10)?.checked_add(i64::from(*digit - b'0'));
+        digits.iter().try_fold(0, appended)
+    };
     match digits.len() {
         10 => Some(UnixTime::from_secs(number()?)?.saturating_add(fraction(behind))),
         13 => UnixTime::from_millis(number()?),
@@ -222,11 +225,16 @@ pub(super) fn capitals(word: &[u8], hasher: &mut impl Hasher) {
 }
 
 /// What a long word begins with. Some read a number as far as there is one, with an exponent or without: `2e7c…` is small
-/// and `2e618…` infinite. Some compare it with a moment as text. What is near this moment is kept as it is.
+/// and `2e618…` infinite. Some compare it with a moment as text, and sort every letter behind it. What is near this moment is
+/// kept as it is.
 fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
+    run[0].hash(hasher);
     let digits = digits(run);
+    if digits == 0 {
+        return;
+    }
     let exponent = match run.get(digits) {
-        Some(b'e' | b'E') if digits > 0 => &run[digits + 1..][..self::digits(&run[digits + 1..])],
+        Some(b'e' | b'E') => &run[digits + 1..][..self::digits(&run[digits + 1..])],
         Some(_) | None => &[],
     };
     let number = |digits: &[u8]| digits.iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
@@ -234,7 +242,7 @@ fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     // Raising to a power is slow, and most words have no exponent.
     let raised = if exponent.is_empty() { plain } else { plain * 10_f64.powf(power) };
     let sizes = [plain, raised].map(|number| Size::of(number, at));
-    (run[0], sizes.each_ref().map(|size| size.above)).hash(hasher);
+    sizes.each_ref().map(|size| size.above).hash(hasher);
     sizes.iter().any(|size| size.is_near).then(|| (&run[..digits], exponent)).hash(hasher);
     let now = at.as_secs().to_string();
     run.cmp(now.as_bytes()).hash(hasher);

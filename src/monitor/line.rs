@@ -22,6 +22,12 @@ pub(super) struct WordSpan {
     pub(super) is_plain: bool,
 }
 
+impl WordSpan {
+    fn word(self, text: &[u8]) -> Word<'_> {
+        Word::new(&text[self.begin..self.end], self.is_plain)
+    }
+}
+
 /// One line of MONITOR, understood; or a command that another source has, as if MONITOR had listed it.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -61,17 +67,20 @@ impl<'a> Line<'a> {
     /// The word at this place; the name is at 0.
     pub fn word(self, place: usize) -> Option<Word<'a>> {
         match self.words {
-            LineWords::Listed { text, spans } => {
-                spans.get(place).map(|span| Word::new(&text[span.begin..span.end], span.is_plain))
-            }
+            LineWords::Listed { text, spans } => spans.get(place).map(|span| span.word(text)),
             LineWords::Sent(words) => words.get(place).map(|word| Word::new(word, true)),
         }
     }
 
     /// The command.
     pub fn command(self) -> Command {
-        let words = self.words().map(|word| CommandWord::from(&*word.bytes()));
-        Command::from_words(words).expect("a line without a word is ill-formed")
+        let command = match self.words {
+            LineWords::Listed { text, spans } => {
+                Command::from_words(spans.iter().map(|span| CommandWord::from(&*span.word(text).bytes())))
+            }
+            LineWords::Sent(words) => Command::from_words(words.iter().cloned()),
+        };
+        command.expect("a line without a word is ill-formed")
     }
 }
 

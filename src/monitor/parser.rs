@@ -93,14 +93,15 @@ fn database(text: &[u8]) -> Result<(u32, &[u8]), IllFormed> {
 fn digits(text: &[u8]) -> Option<(i64, &[u8])> {
     let mut number = 0_i64;
     let mut length = 0;
-    while let Some(digit) = text.get(length).filter(|byte| byte.is_ascii_digit()) {
-        if length == 18 {
-            return None;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
         }
-        number = number * 10 + i64::from(digit - b'0');
+        number = number.wrapping_mul(10).wrapping_add(i64::from(digit));
         length += 1;
     }
-    (length > 0).then(|| (number, &text[length..]))
+    (1..=18).contains(&length).then(|| (number, &text[length..]))
 }
 
 /// The length of an address, which a bracket, a space and a quote follow; addresses of IPv6 have brackets of their own.
