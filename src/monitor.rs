@@ -14,6 +14,7 @@
 //! ```
 
 mod ill_formed;
+#[cfg(feature = "sim")]
 mod kept_lines;
 mod line;
 mod lines;
@@ -21,6 +22,7 @@ mod parser;
 mod word;
 
 pub use ill_formed::IllFormed;
+#[cfg(feature = "sim")]
 pub(crate) use kept_lines::{KeptLine, KeptLines};
 pub use line::{Line, Source};
 pub use lines::{Lines, Text};
