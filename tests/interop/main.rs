@@ -64,9 +64,10 @@ fn main() -> ExitCode {
     // The scenes mostly wait.
     arguments.test_threads = arguments.test_threads.or(Some(8));
     let testbed = Arc::new(Testbed::new());
-    let packages = packages::trials(&testbed).chain(scoped::trials(&testbed));
-    let apart = scenes::trials_apart(&testbed).chain(masters::trials());
-    let trials = scenes::trials(&testbed).chain(packages).chain(apart).collect();
+    // The longest ones begin first: at the end, nothing would run beside them.
+    let packages = scoped::trials(&testbed).chain(packages::trials(&testbed));
+    let apart = masters::trials().chain(scenes::trials_apart(&testbed));
+    let trials = packages.chain(apart).chain(scenes::trials(&testbed)).collect();
     let conclusion = run(&arguments, trials);
     // A run of some scenes renews the rows that it has played in whole, and compares nothing.
     let is_compared = conclusion.num_filtered_out == 0 || golden::is_renewed();

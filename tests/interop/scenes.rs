@@ -145,7 +145,7 @@ pub(crate) fn trials_apart(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial
     });
     let extension = SceneApart { name: "ends_later_once_extended", play: extension::ends_later_once_extended };
     let extended = extension::rows().map(move |(client, spoken)| (client, spoken, extension));
-    guarded.chain(extended).map(move |(client, spoken, scene)| {
+    extended.chain(guarded).map(move |(client, spoken, scene)| {
         let testbed = Arc::clone(&testbed);
         let name = format!("with_{}::{}::{}", word(client.name), word(&spoken.label()), scene.name);
         Trial::test(name, move || {

@@ -32,7 +32,7 @@ pub(crate) fn trials(testbed: &Arc<Testbed>) -> impl Iterator<Item = Trial> + us
     let scoped = trials_of(SCOPED, "waits_until_its_timeout", waits_until_its_timeout, testbed)
         .chain(trials_of(SCOPED, "scoped_form_is_renewed", scoped_form_is_renewed, testbed))
         .chain(trials_of(SCOPED, "scoped_form_ends_with_a_loss", scoped_form_ends_with_a_loss, testbed));
-    scoped.chain(trials_of(WITH_TESTS, "its_own_tests", its_own_tests, testbed))
+    trials_of(WITH_TESTS, "its_own_tests", its_own_tests, testbed).chain(scoped)
 }
 
 fn trials_of(
