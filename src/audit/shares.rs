@@ -127,14 +127,6 @@ impl LockShares {
     }
 }
 
-impl Batch {
-    /// Takes the work out, and leaves room for as much.
-    fn take(&mut self) -> Self {
-        let next = Self { work: Vec::with_capacity(BATCH), lines: self.lines.another() };
-        std::mem::replace(self, next)
-    }
-}
-
 impl ShareThread {
     fn start(share: LockShare) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(MOST_BATCHES);
@@ -155,7 +147,7 @@ impl ShareThread {
     }
 
     fn flush(&mut self) {
-        let batch = self.batch.take();
+        let batch = std::mem::take(&mut self.batch);
         if self.sender.send(batch).is_err() {
             self.panicked();
         }

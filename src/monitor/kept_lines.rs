@@ -23,11 +23,6 @@ pub(crate) struct KeptLine {
 }
 
 impl KeptLines {
-    /// No lines, and room for as many as these.
-    pub(crate) fn another(&self) -> Self {
-        Self { text: Vec::with_capacity(self.text.len()), spans: Vec::with_capacity(self.spans.len()) }
-    }
-
     /// Keeps a line.
     pub(crate) fn keep(&mut self, line: &Line<'_>) -> KeptLine {
         let address = match line.source {
