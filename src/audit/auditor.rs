@@ -667,13 +667,13 @@ impl Auditor {
     /// Forgets the clients of which no lock keeps anything.
     fn forget_clients(&mut self) {
         self.names.forget_unused();
-        let clocked: Vec<Vec<u8>> = self.clocked.iter().filter(|address| !self.names.has(address)).cloned().collect();
-        let unknown = |share: &mut LockShare, clocked: Vec<Vec<u8>>| {
+        let clocked = self.clocked.clone();
+        let kept = self.locks.call_all(move |share| {
             share.names.forget_unused();
-            clocked.into_iter().filter(|address| !share.names.has(address)).collect::<Vec<_>>()
-        };
-        let unknown = self.locks.call_all(move |share| unknown(share, clocked.clone()));
-        self.clocked.retain(|address| !unknown.iter().all(|it| it.contains(address)));
+            clocked.iter().filter(|address| share.names.has(address)).cloned().collect::<Vec<_>>()
+        });
+        let kept: HashSet<Vec<u8>, FxBuildHasher> = kept.into_iter().flatten().collect();
+        self.clocked.retain(|address| self.names.has(address) || kept.contains(address));
     }
 
     /// Keeps what is known of locks that are forgotten.

@@ -340,7 +340,8 @@ impl Conversations {
         let (hash, of) = (hash(client, home), |index: &usize| &self.all[*index]);
         let is_it = |index: &usize| of(index).home == home && Arc::ptr_eq(&of(index).client, client);
         let is_its_name = |index: &usize| of(index).home == home && of(index).client == *client;
-        // Where names are alike, as of clients that only the heads of their tokens tell apart, it is the same copy.
+        // A name may end with the head of a token, and two clients may have the same head: each has a copy of its own then,
+        // which is looked for first.
         self.indexes.find(hash, is_it).or_else(|| self.indexes.find(hash, is_its_name)).copied()
     }
 

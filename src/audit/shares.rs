@@ -34,20 +34,16 @@ pub(super) struct ShareThread {
 /// Work that is sent at once, in its order.
 #[derive(Default)]
 struct Batch {
-    work: Vec<Work>,
+    work: Vec<LockWork>,
     lines: KeptLines,
 }
 
 /// What a thread has to do for one of its locks.
-enum Work {
-    /// To observe a line. The thread makes itself what it keeps of that: what one thread makes and another one drops costs
-    /// both of them more.
-    Observe {
-        lock: LockId,
-        number: u64,
-        line: KeptLine,
-        asks_time: bool,
-    },
+enum LockWork {
+    /// To observe a line. The thread makes the event itself: memory that one thread allocates and another one frees costs both
+    /// of them more.
+    Observe { lock: LockId, number: u64, line: KeptLine, asks_time: bool },
+    /// Anything else.
     Call(Box<dyn FnOnce(&mut LockShare) + Send>),
 }
 
@@ -91,7 +87,7 @@ impl LockShares {
             Self::Here(share) => work(share),
             Self::InThreads(threads) => {
                 let place = lock.0 % threads.len();
-                threads[place].push(Work::Call(Box::new(work)));
+                threads[place].push(LockWork::Call(Box::new(work)));
             }
         }
     }
@@ -136,10 +132,10 @@ impl ShareThread {
 
     fn observe(&mut self, lock: LockId, number: u64, line: &Line<'_>, asks_time: bool) {
         let line = self.batch.lines.keep(line);
-        self.push(Work::Observe { lock, number, line, asks_time });
+        self.push(LockWork::Observe { lock, number, line, asks_time });
     }
 
-    fn push(&mut self, work: Work) {
+    fn push(&mut self, work: LockWork) {
         self.batch.work.push(work);
         if self.batch.work.len() >= BATCH || self.batch.lines.len() >= BATCH_BYTES {
             self.flush();
@@ -156,7 +152,7 @@ impl ShareThread {
     fn call<R: Send + 'static>(&mut self, work: impl FnOnce(&mut LockShare) -> R + Send + 'static) -> Receiver<R> {
         let (sender, result) = mpsc::sync_channel(1);
         // Without a receiver, the thread that waited for it has panicked.
-        self.push(Work::Call(Box::new(move |share| drop(sender.send(work(share))))));
+        self.push(LockWork::Call(Box::new(move |share| drop(sender.send(work(share))))));
         self.flush();
         result
     }
@@ -185,10 +181,10 @@ fn judge(mut share: LockShare, batches: Receiver<Batch>) {
     for Batch { work, lines } in batches {
         for work in work {
             match work {
-                Work::Observe { lock, number, line, asks_time } => {
+                LockWork::Observe { lock, number, line, asks_time } => {
                     share.observe_line(lock, number, &lines.line(&line), asks_time);
                 }
-                Work::Call(call) => call(&mut share),
+                LockWork::Call(call) => call(&mut share),
             }
         }
     }
