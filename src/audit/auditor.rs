@@ -60,7 +60,8 @@ pub struct Auditor {
     commands: u64,
     first_at: Option<UnixTime>,
     last_at: UnixTime,
-    swept_at: u64,
+    /// The number of commands, and the time, at which it was last searched for what can be forgotten.
+    swept_at: (u64, UnixTime),
     stepped_back: Option<SteppedBack>,
 }
 
@@ -80,8 +81,12 @@ struct WatchedKey {
     has_ended: bool,
 }
 
-/// Number of lines between two searches for what can be forgotten.
+/// Number of commands between two searches for what can be forgotten, at least: each waits for all threads.
 const SWEEP_EVERY: u64 = 1 << 16;
+/// Time between two such searches, at least: too little of it, and no lock has been silent for long enough.
+const SWEEP_AFTER: Duration = Duration::from_secs(5);
+/// Number of commands after which there is such a search whatever the time is: clocks are set back.
+const SWEEP_AT_LAST: u64 = 1 << 20;
 
 impl Default for Auditor {
     fn default() -> Self {
@@ -109,7 +114,7 @@ impl Auditor {
             commands: 0,
             first_at: None,
             last_at: UnixTime::from_nanos(0),
-            swept_at: 0,
+            swept_at: (0, UnixTime::from_nanos(0)),
             stepped_back: None,
         }
     }
@@ -180,7 +185,9 @@ impl Auditor {
                 self.command(number, line, address, role);
             }
         }
-        if self.commands - self.swept_at >= SWEEP_EVERY {
+        let (commands, at) = self.swept_at;
+        let since = self.commands - commands;
+        if since >= SWEEP_EVERY && (line.at.saturating_since(at) >= SWEEP_AFTER || since >= SWEEP_AT_LAST) {
             self.sweep();
         }
     }
@@ -489,6 +496,10 @@ impl Auditor {
 
     /// The script that ran has ended, and all its calls were listed.
     fn conclude_script(&mut self) {
+        // Nearly always; a script takes longer to move than to look for.
+        if self.running.is_none() {
+            return;
+        }
         let Some(running) = self.running.take().filter(RunningScript::has_run) else { return };
         let (Some(script), Some(key)) = (running.event.script, &running.key) else {
             return self.unknown_script(&running);
@@ -655,25 +666,23 @@ impl Auditor {
 
     /// Forgets the locks that are silent.
     fn sweep(&mut self) {
-        self.swept_at = self.commands;
+        self.swept_at = (self.commands, self.last_at);
         let (line, at) = (self.lines, self.last_at);
-        let silent = self.locks.call_all(move |share| share.forget_silent(line, at));
-        self.summarise(silent);
-        self.forget_clients();
-        let keys = &self.keys;
-        self.watching.retain(|_, watched| keys.contains(watched.name.database, &watched.name.key));
-    }
-
-    /// Forgets the clients of which no lock keeps anything.
-    fn forget_clients(&mut self) {
         self.names.forget_unused();
         let clocked = self.clocked.clone();
-        let kept = self.locks.call_all(move |share| {
+        let swept = self.locks.call_all(move |share| {
+            let silent = share.forget_silent(line, at);
             share.names.forget_unused();
-            clocked.iter().filter(|address| share.names.has(address)).cloned().collect::<Vec<_>>()
+            // Those of which a lock keeps something.
+            let clocked = clocked.iter().filter(|address| share.names.has(address)).cloned().collect::<Vec<_>>();
+            (silent, clocked)
         });
-        let kept: HashSet<Vec<u8>, FxBuildHasher> = kept.into_iter().flatten().collect();
-        self.clocked.retain(|address| self.names.has(address) || kept.contains(address));
+        let (silent, clocked): (Vec<_>, Vec<_>) = swept.into_iter().unzip();
+        self.summarise(silent);
+        let clocked: HashSet<Vec<u8>, FxBuildHasher> = clocked.into_iter().flatten().collect();
+        self.clocked.retain(|address| self.names.has(address) || clocked.contains(address));
+        let keys = &self.keys;
+        self.watching.retain(|_, watched| keys.contains(watched.name.database, &watched.name.key));
     }
 
     /// Keeps what is known of locks that are forgotten.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::wire::Command;
 
 /// The name of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CommandName {
     Del,
     Delex,

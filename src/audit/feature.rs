@@ -7,7 +7,9 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
+use smallvec::SmallVec;
 
+use super::command_name::CommandName;
 use super::exchange::LockExchange;
 use super::script_args::keys_of_script;
 use super::stamp::{self, DatedValue};
@@ -16,29 +18,37 @@ use crate::wire::{Key, Reply, UnixTime};
 /// What the command at the end of a conversation adds to it, as far as that can matter.
 pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
     let mut hasher = FxHasher::default();
-    let Some((last, before)) = exchanges.split_last() else { return hasher.finish() };
-    let context = Context { key, last, before, at: last.at };
-    (last.within.is_some(), last.asks_time).hash(&mut hasher);
-    if let (Some(script), Some(earlier)) = (last.within, before.last()) {
+    let Some((exchange, before)) = exchanges.split_last() else { return hasher.finish() };
+    let context = Context {
+        key: key.as_bytes(),
+        exchange,
+        last: ExchangedValues::of(exchange),
+        before: before.iter().map(ExchangedValues::of).collect(),
+    };
+    (exchange.within.is_some(), exchange.asks_time).hash(&mut hasher);
+    if let (Some(script), Some(earlier)) = (exchange.within, before.last()) {
         (earlier.within == Some(script)).hash(&mut hasher);
     }
-    stamp::capitals(&last.command.words()[0], &mut hasher);
-    let keys = if last.is_script() { keys_of_script(last.command.args()).unwrap_or(0) } else { 0 };
-    for (place, word) in last.command.args().iter().enumerate() {
+    match exchange.command.name() {
+        CommandName::Other => stamp::capitals(&exchange.command.words()[0], &mut hasher),
+        name => name.hash(&mut hasher),
+    }
+    let keys = if exchange.is_script() { keys_of_script(exchange.command.args()).unwrap_or(0) } else { 0 };
+    for (place, word) in exchange.command.args().iter().enumerate() {
         match place {
             // The SHA-1 of a script has the form of a token, and tells one script from another.
-            0 if last.is_script() => word.hash(&mut hasher),
+            0 if exchange.is_script() => word.hash(&mut hasher),
             2.. if place - 2 < keys => context.key(word, &mut hasher),
-            _ if word == key.as_bytes() => b'k'.hash(&mut hasher),
+            _ if word == context.key => b'k'.hash(&mut hasher),
             _ => context.word(context.dated(word), &mut hasher),
         }
     }
-    context.length(last, &mut hasher);
-    context.reply(&last.reply, &mut hasher);
+    context.length(&mut hasher);
+    context.reply(&exchange.reply, &mut hasher);
     context.clock(&mut hasher);
     // Some holders look at their own stamp before they release the lock.
-    if let Some(own) = before.iter().find_map(LockExchange::dated_write).or(last.dated_write()) {
-        own.beside(last.at).hash(&mut hasher);
+    if let Some(own) = context.own() {
+        own.beside(exchange.at).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -47,16 +57,36 @@ pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
 const ROUNDING_NS: i64 = 1_001_000_000;
 
 struct Context<'a> {
-    key: &'a Key,
-    last: &'a LockExchange,
-    before: &'a [LockExchange],
-    at: UnixTime,
+    key: &'a [u8],
+    exchange: &'a LockExchange,
+    last: ExchangedValues<'a>,
+    /// Looked up once: every word is compared with each.
+    before: SmallVec<[ExchangedValues<'a>; 8]>,
 }
 
-impl Context<'_> {
+/// The values in an exchange, and its time.
+#[derive(Clone, Copy)]
+struct ExchangedValues<'a> {
+    at: UnixTime,
+    written: Option<DatedValue<'a>>,
+    read: Option<DatedValue<'a>>,
+}
+
+impl<'a> ExchangedValues<'a> {
+    fn of(exchange: &'a LockExchange) -> Self {
+        Self { at: exchange.at, written: exchange.dated_write(), read: exchange.dated_read() }
+    }
+}
+
+/// Whether this is the value.
+fn is(value: Option<DatedValue<'_>>, word: &[u8]) -> bool {
+    value.is_some_and(|value| value.bytes == word)
+}
+
+impl<'a> Context<'a> {
     /// A key that a script receives: most are made of that of the lock.
-    fn key(&self, word: &[u8], hasher: &mut FxHasher) {
-        let own = self.key.as_bytes();
+    fn key(&self, word: &'a [u8], hasher: &mut FxHasher) {
+        let own = self.key;
         match word.windows(own.len().max(1)).position(|part| part == own) {
             Some(place) => (b's', &word[..place], &word[place + own.len()..]).hash(hasher),
             None => self.word(self.dated(word), hasher),
@@ -64,34 +94,37 @@ impl Context<'_> {
     }
 
     /// This word of the last exchange, with the moment that it names.
-    fn dated<'b>(&'b self, word: &'b [u8]) -> DatedValue<'b> {
-        let known = [self.last.dated_write(), self.last.dated_read()].into_iter().flatten();
+    fn dated(&self, word: &'a [u8]) -> DatedValue<'a> {
+        let known = [self.last.written, self.last.read].into_iter().flatten();
         known.into_iter().find(|value| std::ptr::eq(value.bytes, word)).unwrap_or_else(|| DatedValue::of(word))
     }
 
     fn word(&self, value: DatedValue<'_>, hasher: &mut FxHasher) {
         let word = value.bytes;
-        if word == self.key.as_bytes() {
+        if word == self.key {
             b'k'.hash(hasher);
             return;
         }
-        let written = |exchange: &LockExchange| exchange.writes() == Some(word);
-        let read = |exchange: &LockExchange| exchange.reads() == Some(word);
-        self.before.iter().position(written).hash(hasher);
-        self.before.iter().position(read).hash(hasher);
+        self.before.iter().position(|values| is(values.written, word)).hash(hasher);
+        self.before.iter().position(|values| is(values.read, word)).hash(hasher);
         if let Some(uuid) = stamp::uuid(word) {
-            let names = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(uuid));
-            self.before.iter().position(|exchange| names(exchange.writes()) || names(exchange.reads())).hash(hasher);
+            let names = |value: Option<DatedValue<'_>>| value.is_some_and(|value| value.bytes.starts_with(uuid));
+            self.before.iter().position(|values| names(values.written) || names(values.read)).hash(hasher);
         }
-        stamp::shape(word, self.at, hasher);
-        value.beside(self.at).hash(hasher);
+        stamp::shape(word, self.last.at, hasher);
+        value.beside(self.last.at).hash(hasher);
+    }
+
+    /// The first value that the client wrote.
+    fn own(&self) -> Option<DatedValue<'a>> {
+        self.before.iter().find_map(|values| values.written).or(self.last.written)
     }
 
     /// How the time to live goes with the stamp: as long, a thousand times as long, a moment instead of a length.
-    fn length(&self, last: &LockExchange, hasher: &mut FxHasher) {
-        let Some(ttl_ms) = last.ttl_ms() else { return };
+    fn length(&self, hasher: &mut FxHasher) {
+        let Some(ttl_ms) = self.exchange.ttl_ms() else { return };
         (ttl_ms % 1000 == 0).hash(hasher);
-        let first = self.before.iter().chain([last]).find_map(|exchange| Some((exchange.at, exchange.dated_write()?)));
+        let first = self.before.iter().chain([&self.last]).find_map(|values| Some((values.at, values.written?)));
         let lease_ms = first.and_then(|(at, own)| Some(own.moment?.saturating_since(at).as_millis()));
         lease_ms
             .map(|lease_ms| {
@@ -107,19 +140,19 @@ impl Context<'_> {
     /// one and the same clock can have shown one stamp as expired and the other not.
     fn clock(&self, hasher: &mut FxHasher) {
         let Some(previous) = self.before.last() else { return };
-        let mut read = self.before.iter().rev().filter_map(|exchange| Some((exchange.dated_read()?, exchange.at)));
+        let mut read = self.before.iter().rev().filter_map(|values| Some((values.read?, values.at)));
         let Some((value, at)) = read.next() else { return };
-        value.over(self.at).hash(hasher);
+        value.over(self.last.at).hash(hasher);
         value.over(previous.at).hash(hasher);
         let ahead = |value: DatedValue<'_>, at: UnixTime| Some(value.moment?.as_nanos().saturating_sub(at.as_nanos()));
-        let now = ahead(value, self.at);
+        let now = ahead(value, self.last.at);
         for (value, at) in [(value, at)].into_iter().chain(read).take(3) {
             let apart = now.zip(ahead(value, at)).map(|(now, then)| now.saturating_sub(then));
             apart.map(|apart| (apart > 2 * ROUNDING_NS, apart < -2 * ROUNDING_NS)).hash(hasher);
         }
     }
 
-    fn reply(&self, reply: &Reply, hasher: &mut FxHasher) {
+    fn reply(&self, reply: &'a Reply, hasher: &mut FxHasher) {
         std::mem::discriminant(reply).hash(hasher);
         match reply {
             Reply::Nil => {}
@@ -131,13 +164,12 @@ impl Context<'_> {
                 let value = self.dated(value);
                 self.word(value, hasher);
                 // Some judge by the clock that they read at the beginning of the try.
-                let began =
-                    self.before.iter().rev().find(|exchange| exchange.writes().is_some()).or(self.before.first());
-                began.map(|began| value.beside(began.at)).hash(hasher);
-                self.last.dated_write().map(|own| value.order(own)).hash(hasher);
-                let own = self.before.iter().find_map(LockExchange::dated_write).or(self.last.dated_write());
-                own.map(|own| (value.order(own), stamp::is_of_one_hand(value.bytes, own.bytes))).hash(hasher);
-                let read = self.before.iter().rev().find_map(LockExchange::dated_read);
+                let wrote = self.before.iter().rev().find(|values| values.written.is_some());
+                wrote.or(self.before.first()).map(|began| value.beside(began.at)).hash(hasher);
+                self.last.written.map(|own| value.order(own)).hash(hasher);
+                let one_hand = |own: DatedValue<'_>| stamp::is_of_one_hand(value.bytes, own.bytes);
+                self.own().map(|own| (value.order(own), one_hand(own))).hash(hasher);
+                let read = self.before.iter().rev().find_map(|values| values.read);
                 read.map(|read| value.order(read)).hash(hasher);
             }
         }

@@ -28,6 +28,8 @@ pub(super) struct ShareThread {
     /// What is not sent yet.
     batch: Batch,
     sender: SyncSender<Batch>,
+    /// Batches that it has done, for their memory.
+    done: Receiver<Batch>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,6 +53,8 @@ enum LockWork {
 const BATCH: usize = 256;
 /// How many bytes of lines are sent at once, unless one line has more.
 const BATCH_BYTES: usize = 1 << 18;
+/// A batch whose lines take more memory than this is not used again.
+const MOST_BATCH_BYTES: usize = 2 * BATCH_BYTES;
 /// Number of batches that a thread may be behind.
 const MOST_BATCHES: usize = 8;
 
@@ -126,8 +130,9 @@ impl LockShares {
 impl ShareThread {
     fn start(share: LockShare) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(MOST_BATCHES);
-        let thread = Builder::new().name("audit".to_owned()).spawn(|| judge(share, receiver))?;
-        Ok(Self { batch: Batch::default(), sender, thread: Some(thread) })
+        let (returned, done) = mpsc::sync_channel(MOST_BATCHES);
+        let thread = Builder::new().name("audit".to_owned()).spawn(|| judge(share, receiver, returned))?;
+        Ok(Self { batch: Batch::default(), sender, done, thread: Some(thread) })
     }
 
     fn observe(&mut self, lock: LockId, number: u64, line: &Line<'_>, asks_time: bool) {
@@ -143,7 +148,8 @@ impl ShareThread {
     }
 
     fn flush(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
+        let next = self.done.try_recv().unwrap_or_default();
+        let batch = std::mem::replace(&mut self.batch, next);
         if self.sender.send(batch).is_err() {
             self.panicked();
         }
@@ -176,16 +182,21 @@ impl fmt::Debug for ShareThread {
     }
 }
 
-/// Does the work that arrives, until the sender is dropped.
-fn judge(mut share: LockShare, batches: Receiver<Batch>) {
-    for Batch { work, lines } in batches {
-        for work in work {
+/// Does the work that arrives, until the sender is dropped, and returns the emptied batches for which there is room.
+fn judge(mut share: LockShare, batches: Receiver<Batch>, done: SyncSender<Batch>) {
+    for Batch { mut work, mut lines } in batches {
+        for work in work.drain(..) {
             match work {
                 LockWork::Observe { lock, number, line, asks_time } => {
                     share.observe_line(lock, number, &lines.line(&line), asks_time);
                 }
                 LockWork::Call(call) => call(&mut share),
             }
+        }
+        lines.clear();
+        if lines.capacity() <= MOST_BATCH_BYTES {
+            // If there is no room, or nobody waits for it any more, its memory is freed.
+            drop(done.try_send(Batch { work, lines }));
         }
     }
 }

@@ -193,19 +193,38 @@ struct AlphanumericRun {
 impl AlphanumericRun {
     /// The one that a text begins with; its length is 0 if it begins with a sign.
     fn at_start_of(text: &[u8]) -> Self {
-        let mut run = Self { length: 0, is_decimal: true, is_hex: true };
+        let mut seen = 0;
+        let mut length = 0;
         for byte in text {
-            match byte {
-                b'0'..=b'9' => {}
-                b'a'..=b'f' => run.is_decimal = false,
-                b'g'..=b'z' | b'A'..=b'Z' => (run.is_decimal, run.is_hex) = (false, false),
-                _ => break,
+            let class = CLASSES[usize::from(*byte)];
+            if class == 0 {
+                break;
             }
-            run.length += 1;
+            seen |= class;
+            length += 1;
         }
-        run
+        Self { length, is_decimal: seen & !DIGIT == 0, is_hex: seen & LETTER == 0 }
     }
 }
+
+/// A decimal digit, one that only hexadecimal numbers have, another letter; 0 for a sign.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'0'..=b'9' => DIGIT,
+            b'a'..=b'f' => HEX_DIGIT,
+            b'g'..=b'z' | b'A'..=b'Z' => LETTER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+const DIGIT: u8 = 1;
+const HEX_DIGIT: u8 = 2;
+const LETTER: u8 = 4;
 
 /// The UUID that a value begins with.
 pub(super) fn uuid(value: &[u8]) -> Option<&[u8]> {
@@ -221,7 +240,10 @@ fn is_hex(byte: &u8) -> bool {
 /// A word, in whatever case it was written.
 pub(super) fn capitals(word: &[u8], hasher: &mut impl Hasher) {
     hasher.write_usize(word.len());
-    word.iter().for_each(|byte| hasher.write_u8(byte.to_ascii_uppercase()));
+    for bytes in word.chunks(8) {
+        let written = bytes.iter().fold(0, |all, byte| all << 8 | u64::from(byte.to_ascii_uppercase()));
+        hasher.write_u64(written);
+    }
 }
 
 /// What a long word begins with. Some read a number as far as there is one, with an exponent or without: `2e7c…` is small
@@ -244,9 +266,23 @@ fn beginning(run: &[u8], at: UnixTime, hasher: &mut impl Hasher) {
     let sizes = [plain, raised].map(|number| Size::of(number, at));
     sizes.each_ref().map(|size| size.above).hash(hasher);
     sizes.iter().any(|size| size.is_near).then(|| (&run[..digits], exponent)).hash(hasher);
-    let now = at.as_secs().to_string();
-    run.cmp(now.as_bytes()).hash(hasher);
-    run.starts_with(&now.as_bytes()[..now.len().min(3)]).then(|| &run[..run.len().min(10)]).hash(hasher);
+    let (order, near) = beside_as_text(run, at);
+    order.hash(hasher);
+    near.hash(hasher);
+}
+
+/// How a word is sorted beside the seconds of a moment as text, and what it begins with if that is near.
+fn beside_as_text(run: &[u8], at: UnixTime) -> (Ordering, Option<&[u8]>) {
+    const TEN_DIGITS: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
+    let secs = at.as_secs();
+    // Text is made only for the few words that begin with the same digit.
+    let first = TEN_DIGITS.contains(&secs).then(|| b'0' + (secs / TEN_DIGITS.start) as u8);
+    if let Some(first) = first.filter(|first| *first != run[0]) {
+        return (run[0].cmp(&first), None);
+    }
+    let now = secs.to_string();
+    let is_near = run.starts_with(&now.as_bytes()[..now.len().min(3)]);
+    (run.cmp(now.as_bytes()), is_near.then(|| &run[..run.len().min(10)]))
 }
 
 /// How large a number is beside a moment.

@@ -63,6 +63,17 @@ impl KeptLines {
         self.text.len()
     }
 
+    /// How many bytes they have memory for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.text.capacity() + self.spans.capacity() * size_of::<WordSpan>()
+    }
+
+    /// Keeps none of them, but their memory.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+    }
+
     fn append(&mut self, bytes: &[u8]) -> Range<usize> {
         let begin = self.text.len();
         self.text.extend_from_slice(bytes);

@@ -8,16 +8,25 @@ use super::word::escape;
 use crate::wire::UnixTime;
 
 /// Understands lines, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
     /// Where the words of the last line are: kept, so that no line needs memory of its own.
     spans: Vec<WordSpan>,
+    second: Second,
+}
+
+/// The second of the last line, which is nearly always that of the next one.
+#[derive(Debug)]
+struct Second {
+    /// Its digits and the point behind them.
+    text: [u8; 11],
+    secs: i64,
 }
 
 impl Parser {
     /// A parser that has seen nothing.
     pub const fn new() -> Self {
-        Self { spans: Vec::new() }
+        Self { spans: Vec::new(), second: Second { text: *b"0000000000.", secs: 0 } }
     }
 
     /// Understands one line, without its line feed.
@@ -26,7 +35,7 @@ impl Parser {
     /// [`IllFormed`]: it is not one of MONITOR's.
     pub fn parse<'a>(&'a mut self, text: &'a [u8]) -> Result<Line<'a>, IllFormed> {
         let text = text.strip_prefix(b"+").unwrap_or(text);
-        let (at, rest) = time(text).ok_or(IllFormed::Time)?;
+        let (at, rest) = self.second.time(text).ok_or(IllFormed::Time)?;
         let rest = rest.strip_prefix(b" [").ok_or(IllFormed::Client)?;
         let (database, rest) = database(rest)?;
         let length = end_of_client(rest).ok_or(IllFormed::Client)?;
@@ -60,7 +69,7 @@ fn end_of_word(text: &[u8], begin: usize) -> Result<(usize, bool), IllFormed> {
     let mut at = begin;
     let mut is_plain = true;
     loop {
-        at += memchr2(b'"', b'\\', &text[at..]).ok_or(IllFormed::CutOff)?;
+        at += quote_or_backslash(&text[at..]).ok_or(IllFormed::CutOff)?;
         if text[at] == b'"' {
             return Ok((at, is_plain));
         }
@@ -71,16 +80,60 @@ fn end_of_word(text: &[u8], begin: usize) -> Result<(usize, bool), IllFormed> {
     }
 }
 
-/// Seconds, a point, six digits of microseconds.
-fn time(text: &[u8]) -> Option<(UnixTime, &[u8])> {
-    let (secs, rest) = digits(text)?;
-    let rest = rest.strip_prefix(b".")?;
-    let (micros, after) = digits(rest)?;
-    if rest.len() - after.len() != 6 {
-        return None;
+/// Where the first quote or backslash is. Most words are short, and there a search for a whole vector costs more than one for
+/// eight bytes at a time.
+fn quote_or_backslash(text: &[u8]) -> Option<usize> {
+    const SHORT: usize = 32;
+    let mut at = 0;
+    while let Some(bytes) = text[at..].first_chunk().filter(|_| at < SHORT) {
+        let bytes = u64::from_le_bytes(*bytes);
+        // The lowest bit of both is exact: above a byte that is found there may be others that are not there.
+        let found = high_bits_of(bytes, b'"') | high_bits_of(bytes, b'\\');
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
     }
-    let nanos = secs.checked_mul(1_000_000_000)?.checked_add(micros * 1_000)?;
-    Some((UnixTime::from_nanos(nanos), after))
+    memchr2(b'"', b'\\', &text[at..]).map(|further| at + further)
+}
+
+/// The high bits of those of eight bytes that are this one, and perhaps of some above it.
+fn high_bits_of(bytes: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let zero_if_found = bytes ^ u64::from(byte) * ONES;
+    zero_if_found.wrapping_sub(ONES) & !zero_if_found & (ONES << 7)
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Second {
+    /// Seconds, a point, six digits of microseconds.
+    fn time<'a>(&mut self, text: &'a [u8]) -> Option<(UnixTime, &'a [u8])> {
+        let (secs, rest) = match text.split_first_chunk() {
+            Some((second, rest)) if *second == self.text => (self.secs, rest),
+            _ => self.another(text)?,
+        };
+        let (micros, after) = digits(rest)?;
+        if rest.len() - after.len() != 6 {
+            return None;
+        }
+        let nanos = secs.checked_mul(1_000_000_000)?.checked_add(micros * 1_000)?;
+        Some((UnixTime::from_nanos(nanos), after))
+    }
+
+    /// Another second than that of the last line, and what follows its point.
+    fn another<'a>(&mut self, text: &'a [u8]) -> Option<(i64, &'a [u8])> {
+        let (secs, rest) = digits(text)?;
+        let rest = rest.strip_prefix(b".")?;
+        if let Ok(text) = text[..text.len() - rest.len()].try_into() {
+            *self = Self { text, secs };
+        }
+        Some((secs, rest))
+    }
 }
 
 fn database(text: &[u8]) -> Result<(u32, &[u8]), IllFormed> {
