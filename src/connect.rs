@@ -22,7 +22,8 @@
 //! | `redis+sentinel://[user:password@]host[:port][,host[:port]...]/service[/db]` | the master of that name; `rediss+sentinel://` if encrypted |
 //!
 //! User, password and database of a sentinel address are those of the master. The sentinels' own login, where they
-//! want one, is in the parameters `sentinel_username` and `sentinel_password`.
+//! want one, is in the parameters `sentinel_username` and `sentinel_password`. A user without a password logs in with an empty
+//! one. `protocol=resp3` is understood behind every address, and a parameter that is not is refused.
 //!
 //! ```no_run
 //! use std::time::Duration;

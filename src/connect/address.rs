@@ -1,5 +1,7 @@
 //! Addresses as they are typed: what they name, and how they are shown without their passwords.
 
+use std::borrow::Cow;
+
 use redis::{IntoConnectionInfo, RedisError};
 use thiserror::Error;
 
@@ -41,7 +43,18 @@ pub(super) fn named(typed: &str) -> Result<Named, InvalidAddress> {
     }
     let shown = without_secrets(typed);
     let Some(url) = redis::parse_redis_url(typed) else { return Err(malformed(typed)) };
-    let of_cluster = url.query_pairs().any(|(name, value)| name == "cluster" && value == "true");
+    let known: &[&str] = if url.scheme().ends_with("unix") {
+        &["db", "user", "pass", "protocol", "cluster"]
+    } else {
+        &["protocol", "cluster"]
+    };
+    only_known_parameters(typed, url.query_pairs().map(|(name, _)| name), known)?;
+    let of_cluster = match url.query_pairs().find(|(name, _)| name == "cluster") {
+        None => false,
+        Some((_, value)) => value.parse().map_err(|_| {
+            InvalidAddress::new(format_args!("{}: cluster is neither true nor false", without_secrets(typed)))
+        })?,
+    };
     let info = url.into_connection_info().map_err(|error| refused(typed, &error))?;
     let node = Node::new(info, shown);
     Ok(if of_cluster { Named::OfCluster(node) } else { Named::Single(node) })
@@ -66,6 +79,8 @@ fn by_sentinel(typed: &str, scheme: &str, rest: &str) -> Result<Named, InvalidAd
     let Some(url) = redis::parse_redis_url(&url) else {
         return Err(InvalidAddress::new(format_args!("{} is not the address of a sentinel", without_secrets(typed))));
     };
+    let known = ["protocol", "sentinel_username", "sentinel_password"];
+    only_known_parameters(typed, url.query_pairs().map(|(name, _)| name), &known)?;
     let parameter =
         |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
     let (user, password) = (parameter("sentinel_username"), parameter("sentinel_password"));
@@ -87,6 +102,28 @@ fn by_sentinel(typed: &str, scheme: &str, rest: &str) -> Result<Named, InvalidAd
     }
     let template = Node::new(template, without_secrets(typed));
     Ok(Named::Master { sentinels, service: service.to_owned(), template })
+}
+
+/// Refuses parameters that would be ignored: another client may understand `?db=4`, and look into another database then.
+fn only_known_parameters<'a>(
+    typed: &str,
+    mut names: impl Iterator<Item = Cow<'a, str>>,
+    known: &[&str],
+) -> Result<(), InvalidAddress> {
+    let Some(unknown) = names.find(|name| !known.contains(&&**name)) else { return Ok(()) };
+    // Where a question mark in a password was not quoted, it is a part of that.
+    let is_name = unknown.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && !typed.contains('@');
+    let unknown = if is_name { format!("`{unknown}`") } else { "one of its parameters".to_owned() };
+    Err(InvalidAddress::new(format_args!(
+        "{}: {unknown} is not understood: behind a question mark may come {}{}",
+        without_secrets(typed),
+        known.join(", "),
+        if known.contains(&"db") {
+            ""
+        } else {
+            "; the database stands behind the host, as in redis://127.0.0.1:6379/2"
+        }
+    )))
 }
 
 fn refused(typed: &str, error: &RedisError) -> InvalidAddress {
@@ -242,6 +279,30 @@ mod tests {
         assert_eq!(master.protocol(), redis::ProtocolVersion::RESP3);
         assert!(sentinels.iter().all(|sentinel| sentinel.info().redis_settings().password() == Some("other")));
         assert!(sentinels.iter().all(|sentinel| sentinel.info().redis_settings().username().is_none()));
+    }
+
+    #[test]
+    fn parameters_that_would_be_ignored_are_refused() {
+        let refusal = |typed: &str| named(typed).err().map(|refusal| refusal.to_string()).unwrap_or_default();
+        for typed in [
+            "redis://a?protocol=resp3&cluster=true",
+            "redis://a?cluster=false",
+            "redis+unix:///run/redis.sock?db=2&user=app&pass=sesame",
+            "redis+sentinel://a/main?sentinel_username=app&sentinel_password=sesame&protocol=2",
+        ] {
+            assert_eq!(refusal(typed), "", "{typed}");
+        }
+        for (typed, named) in [
+            ("redis://a?db=4", "`db` is not understood"),
+            ("rediss://a?protocol=3&ssl_cert_reqs=none", "`ssl_cert_reqs` is not understood"),
+            ("redis+sentinel://a/main?db=4", "`db` is not understood"),
+            ("redis://a?cluster=TRUE", "neither true nor false"),
+            ("redis://a?cluster=1", "neither true nor false"),
+        ] {
+            assert!(refusal(typed).contains(named), "{typed}: {}", refusal(typed));
+        }
+        let secret = refusal("redis://app?sesame@host");
+        assert!(!secret.is_empty() && !secret.contains("sesame"), "{secret}");
     }
 
     #[test]

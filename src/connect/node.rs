@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use redis::io::tcp::TcpSettings;
 use redis::io::tcp::socket2::TcpKeepalive;
-use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult};
+use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisResult};
 
 use crate::driver::blocking::connect_within;
 
@@ -41,7 +41,8 @@ impl Node {
     pub(super) fn new(info: ConnectionInfo, shown: String) -> Self {
         let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
         let tcp = TcpSettings::default().set_keepalive(keepalive).set_nodelay(true);
-        Self::reached_by(info.set_tcp_settings(tcp), shown.into())
+        let settings = with_password(info.redis_settings().clone());
+        Self::reached_by(info.set_tcp_settings(tcp).set_redis_settings(settings), shown.into())
     }
 
     fn reached_by(info: ConnectionInfo, shown: Arc<str>) -> Self {
@@ -92,7 +93,7 @@ impl Node {
         if let Some(password) = password {
             settings = settings.set_password(password);
         }
-        let info = ConnectionInfo::clone(&self.info).set_redis_settings(settings);
+        let info = ConnectionInfo::clone(&self.info).set_redis_settings(with_password(settings));
         Self::reached_by(info, Arc::clone(&self.shown))
     }
 
@@ -145,6 +146,13 @@ impl Node {
             .set_response_timeout(Some(timeouts.response));
         self.client()?.get_multiplexed_async_connection_with_config(&config).await
     }
+}
+
+/// A user without a password logs in with an empty one, which Redis accepts of those that have none. The `redis` crate would not
+/// log in at all, and all commands would be sent as the user `default`.
+fn with_password(settings: RedisConnectionInfo) -> RedisConnectionInfo {
+    let is_without = settings.username().is_some() && settings.password().is_none();
+    if is_without { settings.set_password("") } else { settings }
 }
 
 impl fmt::Display for Node {

@@ -167,7 +167,7 @@ impl Server {
     }
 
     /// The database that connections to it select.
-    pub(super) fn database(&self) -> i64 {
+    pub(crate) fn database(&self) -> i64 {
         match &*self.place {
             Place::Single(node) | Place::Sentinel { template: node, .. } => node.info().redis_settings().db(),
             Place::Cluster(_) => 0,

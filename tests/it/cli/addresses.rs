@@ -165,6 +165,38 @@ fn user_and_password_may_come_from_options() {
     }
 }
 
+/// The `redis` crate would not log in without a password, and the commands would be sent as the user `default`.
+#[test]
+fn a_user_without_a_password_logs_in_all_the_same() {
+    let server = Server::start();
+    for (user, right) in [("open", "nopass"), ("closed", ">sesame")] {
+        let rights = ["on", right, "~other:*", "+@all"];
+        redis::cmd("ACL").arg("SETUSER").arg(user).arg(&rights[..]).exec(&mut server.connect()).unwrap();
+    }
+    let named = |user: &str| format!("redis://{user}@{}/", server.address());
+    for (url, options, is_let_in) in [
+        (server.url(), &["--user", "open"] as &[&str], true),
+        (named("open"), &[], true),
+        (server.url(), &["--user", "closed"], false),
+        (named("nobody"), &[], false),
+    ] {
+        let run = |key: &str| {
+            let args = [&["run", key, "--redis", &url], options, &["--", "true"]].concat();
+            done(lockshift(), &args).code
+        };
+        assert_eq!(run("stock"), Some(3), "{url} {options:?}: it is not its key");
+        assert_eq!(run("other:stock"), Some(if is_let_in { 0 } else { 3 }), "{url} {options:?}");
+    }
+}
+
+#[test]
+fn a_parameter_that_is_not_understood_is_refused() {
+    let server = Server::start();
+    let refused = done(lockshift(), ["inspect", "stock", "--redis", &format!("{}?db=4", server.url())]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("`db` is not understood"), "{refused:?}");
+}
+
 #[test]
 fn a_socket_of_the_machine() {
     let directory = TempDir::new().unwrap();
