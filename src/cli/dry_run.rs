@@ -26,7 +26,7 @@ use crate::report::DryRun;
 ///
 /// The advised lease is twice the longest work; it comes with the number of holds that it rests on and what they cover. A hold
 /// that is open when the trace ends is played as released then. Without knowing what a client is there is no advice. Exit status 1 means that two clients held at once in the play too, or that
-/// work took longer than the lease; exit status 3, that the trace does not suffice (see `lockshift audit --help`).
+/// work took longer than the lease; exit status 3, that the trace does not suffice (see `lockshift audit --help`) or that locks had to be left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -65,6 +65,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     }
     output::print(&report, global)?;
     let exit = coverage.verdict(if is_clean { Exit::Yes } else { Exit::No })?;
+    if let Some(sentence) = report.says_too_little().filter(|_| is_clean) {
+        return Err(Failure::new(Exit::Unusable, sentence));
+    }
     doubt(args.identity, [&audit].into_iter()).filter(|_| is_clean).map_or(Ok(exit), Err)
 }
 

@@ -20,6 +20,10 @@ pub struct DryRun {
     lease_ms: f64,
     seconds: f64,
     locks: Vec<LockComparison>,
+    /// How many locks were not played because they are read/write locks or semaphores, which several clients may hold.
+    shared: usize,
+    /// How many locks were not played because an audit does not keep so many keys apart.
+    others: u64,
     #[serde(skip)]
     lease: String,
     #[serde(skip)]
@@ -82,6 +86,8 @@ impl DryRun {
             lease_ms: millis(lease),
             seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
             locks: Vec::new(),
+            shared: audit.locks.iter().filter(|lock| lock.is_shared).count(),
+            others: audit.others.0,
             lease: humantime::format_duration(lease).to_string(),
             all,
         }
@@ -101,6 +107,26 @@ impl DryRun {
             never_given_back,
             unserved,
         });
+    }
+
+    /// Why the play says too little to be called clean: locks were left out of it. `None` if it does not, or if only some
+    /// read/write locks and semaphores are missing, which no other lock can stand for.
+    pub fn says_too_little(&self) -> Option<String> {
+        let others = (self.others > 0).then(|| self.others_left_out());
+        others.or_else(|| (self.locks.is_empty() && self.shared > 0).then(|| self.shared_left_out()))
+    }
+
+    fn shared_left_out(&self) -> String {
+        let locks = if self.shared == 1 { "read/write lock or semaphore" } else { "read/write locks or semaphores" };
+        format!("not played: {} {locks}, which several clients may hold at once", self.shared)
+    }
+
+    fn others_left_out(&self) -> String {
+        let keys = if self.others == 1 { "other key" } else { "other keys" };
+        format!(
+            "not played: {} {keys}, because an audit does not keep so many apart; cut the trace into shorter ones",
+            self.others
+        )
     }
 
     fn shown(&self) -> &[LockComparison] {
@@ -210,8 +236,11 @@ impl LockComparison {
 
 impl Report for DryRun {
     fn text(&self, width: Option<u16>) -> String {
+        let left_out =
+            [(self.shared > 0).then(|| self.shared_left_out()), (self.others > 0).then(|| self.others_left_out())];
+        let left_out: String = left_out.into_iter().flatten().map(|sentence| sentence + "\n").collect();
         if self.locks.is_empty() {
-            return "no lock was acquired\n".to_owned();
+            return if left_out.is_empty() { "no lock was acquired\n".to_owned() } else { left_out };
         }
         let mut text = self.table(width);
         let more = self.locks.len() - self.shown().len();
@@ -221,6 +250,10 @@ impl Report for DryRun {
         for lock in self.shown() {
             text += "\n";
             text += &lock.says();
+        }
+        if !left_out.is_empty() {
+            text += "\n";
+            text += &left_out;
         }
         text
     }

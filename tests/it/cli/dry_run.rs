@@ -3,10 +3,14 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use redis::cmd;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::command::{Done, done, lockshift};
+use super::command::{Done, Running, done, lockshift, lockshift_at};
 use super::traces::{BESIDE, file};
+use crate::patience::until;
+use crate::server::Server;
 
 /// A works for 2.9 s on a lease of two; B comes in after 2.5 s, and A deletes B's lock. C holds when the trace ends, and
 /// D has asked in vain.
@@ -201,4 +205,41 @@ fn without_knowing_what_a_client_is_there_is_no_advice() {
     assert_eq!((&guessed["advice"], &guessed["identity"]), (&Value::Null, &json!("guessed")));
     let given = lock(&played(pooled, &[&terms[..], &["--clients-by", "address"]].concat()));
     assert_eq!((&given["advice"]["measured"], &given["identity"]), (&json!(2), &json!("known")));
+}
+
+#[test]
+fn a_trace_of_semaphores_only_is_not_played_and_not_clean() {
+    let server = Server::start();
+    let recording = Running::start(lockshift_at(&server), ["record"]);
+    let mut operator = server.connect();
+    until("it watches", || {
+        let clients: String = cmd("CLIENT").arg("LIST").query(&mut operator).unwrap();
+        clients.contains("cmd=monitor").then_some(())
+    });
+    for _ in 0..2 {
+        let run = ["run", "stock", "--protocol", "semaphore,permits=2", "--", "true"];
+        assert_eq!(done(lockshift_at(&server), run).code, Some(0));
+    }
+    recording.signal(Signal::INT);
+    let trace = recording.done().stdout;
+    let played = played(&trace, &["--to", "token", "--lease", "10s", "--json"]);
+    assert_eq!((played.code, &played.json()["shared"]), (Some(3), &json!(1)), "{trace}{}", played.stderr);
+    assert!(played.stderr.contains("not played: 1 read/write lock or semaphore"), "{}", played.stderr);
+}
+
+#[test]
+fn more_locks_than_are_kept_apart_are_no_clean_play() {
+    let mut trace = String::new();
+    for number in 0..20_000_u32 {
+        let (second, micros) = (1_700_000_000 + number / 1000, number % 1000 * 1000);
+        let set = format!(r#""SET" "lock:{number}" "{number:032x}" "NX" "PX" "30000""#);
+        trace += &format!("{second}.{micros:06} [0 10.0.0.1:{}] {set}\n", 10_000 + number);
+    }
+    let cut = played(&trace, &["--to", "token", "--lease", "1m", "--json"]);
+    assert_eq!(cut.code, Some(3), "{}", cut.stderr);
+    assert!(cut.stderr.contains("not played: ") && cut.stderr.contains("other keys"), "{}", cut.stderr);
+    let json = cut.json();
+    let played = json["locks"].as_array().map(Vec::len).unwrap() as u64;
+    assert_eq!(json["others"].as_u64().unwrap() + played, 20_000);
+    assert_eq!(json["shared"], 0);
 }
