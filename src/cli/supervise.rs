@@ -136,7 +136,6 @@ impl Supervisor {
             self.tell_end();
             let killing = self.act();
             if self.job.has_ended(killing) {
-                self.job.reap();
                 return;
             }
             match self.events.next(self.pause(killing)) {

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpgrp, kill_process, wait};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
 
 use super::events::{RunEvent, RunEvents};
 use super::messages::Messages;
@@ -176,7 +176,6 @@ impl<'a> Running<'a> {
         // It has left nothing but daemons, unless it was killed.
         if !ended.success() {
             kill_descendants(&self.before);
-            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         }
         Ok(self.outcome)
     }

@@ -27,13 +27,17 @@ impl Job {
         Ok(Self { command, group: joined.is_none().then_some(command), status: None })
     }
 
-    /// Takes note of all children that have ended. Those of others become ours when their parents end.
-    pub(super) fn reap(&mut self) {
+    /// Takes note of all children that have ended, and returns whether there were any. Those of others become ours when their
+    /// parents end.
+    pub(super) fn reap(&mut self) -> bool {
+        let mut has_reaped = false;
         while let Ok(Some((child, status))) = wait(WaitOptions::NOHANG) {
+            has_reaped = true;
             if child == self.command {
                 self.status = self.status.or(code(status));
             }
         }
+        has_reaped
     }
 
     /// How the command ended: its exit status, or 128 and the number of a signal.
@@ -43,12 +47,23 @@ impl Job {
 
     /// Whether the command has ended, and with it all that it started. A process that has made a session of its own, as
     /// a daemon does, counts only if it is to be killed, unless it is the command itself.
-    pub(super) fn has_ended(&self, killing: bool) -> bool {
-        self.status.is_some()
-            && match processes::descendants(getpid()) {
-                Some(all) => all.iter().all(|process| !killing && self.is_daemon(process)),
-                None => self.group.is_none_or(|group| test_kill_process_group(group).is_err()),
+    ///
+    /// A list of processes is not of one moment: it may show that a process has ended, and lack the one that it started just
+    /// before. That process, or the last of its ancestors below us, waits to be reaped then: only a list after which there is
+    /// nothing to reap is whole.
+    pub(super) fn has_ended(&mut self, killing: bool) -> bool {
+        while self.status.is_some() {
+            let Some(all) = processes::descendants(getpid()) else {
+                return self.group.is_none_or(|group| test_kill_process_group(group).is_err());
+            };
+            if !all.iter().all(|process| !killing && self.is_daemon(process)) {
+                return false;
             }
+            if !self.reap() {
+                return true;
+            }
+        }
+        false
     }
 
     /// How many processes run.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpid, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use crate::driver::host;
 
@@ -41,14 +41,19 @@ pub(crate) fn children() -> HashSet<Pid> {
     all.iter().filter(|process| process.parent == Some(getpid())).map(|process| process.pid).collect()
 }
 
-/// Kills whatever runs below this process, except these children and what is below them, and waits until it is gone.
+/// Kills whatever runs below this process, except these children and what is below them, and waits until it is gone. Reaps all
+/// children that have ended.
 pub(crate) fn kill_descendants(except: &HashSet<Pid>) {
     loop {
         let Some(all) = all() else { return };
         let spared: HashSet<Pid> = except.iter().flat_map(|child| below(*child, &all)).map(|it| it.pid).collect();
         let mut left = below(getpid(), &all);
         left.retain(|process| !except.contains(&process.pid) && !spared.contains(&process.pid));
+        // A list after which something is to be reaped may lack a process: see `Job::has_ended`.
         if left.is_empty() {
+            if reap() {
+                continue;
+            }
             return;
         }
         for process in left {
@@ -57,6 +62,11 @@ pub(crate) fn kill_descendants(except: &HashSet<Pid>) {
         }
         host::sleep(PAUSE);
     }
+}
+
+/// Reaps all children that have ended: whether there were any.
+fn reap() -> bool {
+    std::iter::from_fn(|| wait(WaitOptions::NOHANG).ok().flatten()).count() > 0
 }
 
 /// The session that this process is in.

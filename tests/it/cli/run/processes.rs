@@ -60,6 +60,32 @@ fn a_process_in_the_background_keeps_the_lock_until_it_ends() {
     assert_eq!(value(&mut connection), None);
 }
 
+/// Each process starts the next one and ends at once: whoever lists the processes may see it end and not see the next one.
+#[test]
+fn a_chain_of_processes_keeps_the_lock_until_its_last_one_ends() {
+    let scene = Scene::new();
+    fs::write(scene.note("chain"), "[ $1 -gt 0 ] || { touch done; exit; }\nsh chain $(($1 - 1)) &\n").unwrap();
+    for _ in 0..5 {
+        let ended = scene.start(&[], "sh chain 200").done();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(scene.note("done").exists(), "the lock was released while the chain went on");
+        fs::remove_file(scene.note("done")).unwrap();
+    }
+}
+
+/// The same where it is killed: nothing of it is left once the lock is free.
+#[test]
+fn a_chain_of_processes_is_killed_to_its_last_one() {
+    let scene = Scene::new();
+    fs::write(scene.note("chain"), "touch work\nsh chain &\n").unwrap();
+    for _ in 0..3 {
+        let flags = ["--max-runtime", "300ms", "--kill-after", "50ms"];
+        let ended = scene.start(&flags, "sh chain").done();
+        assert_eq!(ended.code, Some(124), "{ended:?}");
+        assert!(!scene.next_holder_sees_work(), "it works on beside the next holder");
+    }
+}
+
 #[test]
 fn a_signal_reaches_every_process_and_the_lock_is_released_when_all_have_ended() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT] {
