@@ -35,7 +35,7 @@ mod writer;
 pub use finding::Finding;
 pub use hazard::{Hazard, Severity};
 pub use reader::{Reaction, Reader};
-pub use server::ServerHazard;
+pub use server::{ServerHazard, ServerSight};
 pub use shape::{Shapes, Sign};
 pub use sight::{LONGEST, Sight, few_fields, few_members, head, look};
 pub use token::{TokenAlphabet, TokenForm};

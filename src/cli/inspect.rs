@@ -51,7 +51,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
     };
     let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
-    let inspection = Inspection::of(finding, args.all).on_server(hazards::of_server(&server, &fleet));
+    let seen = hazards::of_server(&server, &fleet);
+    seen.warn_of_unexamined();
+    let inspection = Inspection::of(finding, args.all).on_server(seen.hazards);
     output::print(&inspection, global)?;
     Ok(exit)
 }

@@ -29,7 +29,9 @@ use running_scan::{RunningScan, ScanEnd};
 ///
 /// With --fleet, hazards name the members of the fleet that would take a lock that is held, or never get past one. Exit status 1
 /// means that some lock has a hazard. What endangers every lock is reported for the server: eviction, replicas without
-/// min-replicas-to-write and, with redlock in --fleet, no append-only file. A scan that is stopped (Ctrl-C) or loses its server shows what it has found.
+/// min-replicas-to-write and, with redlock in --fleet, no append-only file. Only the database of the address is scanned; others
+/// that have keys are named. A scan that is stopped (Ctrl-C) or loses its server shows what it has found. Exit status 3 means
+/// that keys were left out which may be locks: the user may not read them, or they were moving to another node of a cluster.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -56,7 +58,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let pace = ScanPace::of(args.rate)?;
     let walk = Walk::of(args.pattern.clone().map(String::into_bytes)).by(pace.page());
     let fleet = FleetArg::members(&args.fleet);
-    let on_server = hazards::of_server(&server, &fleet);
+    let seen = hazards::of_server(&server, &fleet);
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
     let stream = global.json.then(|| output::JsonListStream::begin("locks"));
     let began = host::mono();
@@ -67,9 +69,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         ScanEnd::Lost(failure) if summary.keys == 0 => return Err(failure),
         ended => ended,
     };
+    seen.warn_of_unexamined();
     let seconds = host::mono().saturating_since(began);
-    let is_whole = matches!(ended, ScanEnd::Whole);
-    let scanned = ScanReport::of(&summary, seconds, !fleet.is_empty(), is_whole).on_server(on_server);
+    let is_whole = matches!(ended, ScanEnd::Whole) && summary.has_seen_all() && !seen.is_one_node;
+    let scanned = ScanReport::of(&summary, seconds, !fleet.is_empty(), is_whole)
+        .on_server(seen.hazards)
+        .beside(seen.other_databases);
     match stream {
         Some(stream) => stream.end(&scanned)?,
         None => output::print(&scanned, global)?,
@@ -80,8 +85,22 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
             warn("stopped before all keys were seen");
             Ok(request.exit())
         }
-        ScanEnd::Whole | ScanEnd::OutputClosed if summary.is_hazardous() => Ok(Exit::No),
-        ScanEnd::Whole | ScanEnd::OutputClosed => Ok(Exit::Yes),
+        ScanEnd::Whole | ScanEnd::OutputClosed => {
+            let left_out = if seen.is_one_node {
+                Some(format!(
+                    "{server} is one node of a cluster, and no other was scanned: add ?cluster=true to the address"
+                ))
+            } else {
+                (!summary.has_seen_all()).then(|| "some keys could not be looked at".to_owned())
+            };
+            match left_out {
+                Some(sentence) if !summary.is_hazardous() => Err(Failure::new(Exit::Unusable, sentence)),
+                left_out => {
+                    left_out.iter().for_each(warn);
+                    Ok(if summary.is_hazardous() { Exit::No } else { Exit::Yes })
+                }
+            }
+        }
     }
 }
 

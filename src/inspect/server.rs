@@ -1,8 +1,44 @@
-//! What endangers every lock of a server: how it evicts, replicates and persists.
+//! What INFO shows of a server: what endangers every lock of it, and where else there are keys.
 
 use std::fmt;
 
 use crate::wire::{Command, Reply, Transcript, Turn};
+
+/// What INFO shows of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerSight {
+    /// What endangers every lock.
+    pub hazards: Vec<ServerHazard>,
+    /// The databases that have keys.
+    pub databases: Vec<u32>,
+    /// Whether it is a node of a cluster.
+    pub is_of_cluster: bool,
+}
+
+impl ServerSight {
+    /// Looks at a server by one INFO; `None` if it refuses that. `votes` is whether it is one of several Redlock masters, which
+    /// must not forget. What INFO leaves out is not known to be a hazard.
+    ///
+    /// # Errors
+    /// [`Pending`](crate::wire::Pending): the reply is still to come.
+    pub fn look(votes: bool, redis: &mut Transcript) -> Turn<Option<Self>> {
+        let Reply::Bulk(info) = redis.send(Command::new("INFO"))? else { return Ok(None) };
+        let info = String::from_utf8_lossy(&info);
+        // "db3:keys=1,expires=0,avg_ttl=0"
+        let database = |line: &str| line.strip_prefix("db")?.split_once(":keys=")?.0.parse().ok();
+        Ok(Some(Self {
+            hazards: ServerHazard::all(&info, votes),
+            databases: info.lines().filter_map(database).collect(),
+            is_of_cluster: field(&info, "cluster_enabled") == Some("1"),
+        }))
+    }
+}
+
+/// The value of a field of INFO.
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
 
 /// What endangers every lock of a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,26 +59,9 @@ pub enum ServerHazard {
 }
 
 impl ServerHazard {
-    /// Looks at a server by one INFO. `votes` is whether it is one of several Redlock masters, which must not forget.
-    ///
-    /// A server that refuses INFO, or leaves out what matters, has no hazard that is known.
-    ///
-    /// # Errors
-    /// [`Pending`](crate::wire::Pending): the reply is still to come.
-    pub fn look(votes: bool, redis: &mut Transcript) -> Turn<Vec<Self>> {
-        Ok(match redis.send(Command::new("INFO"))? {
-            Reply::Bulk(info) => Self::all(&String::from_utf8_lossy(&info), votes),
-            _ => Vec::new(),
-        })
-    }
-
     /// All that INFO tells.
     pub(crate) fn all(info: &str, votes: bool) -> Vec<Self> {
-        let field = |name: &str| {
-            info.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-                .map(|value| value.trim().to_owned())
-        };
+        let field = |name: &str| field(info, name).map(str::to_owned);
         let number = |name: &str| field(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
         let policy = field("maxmemory_policy").filter(|policy| policy != "noeviction" && number("maxmemory") > 0);
         let evicts = policy.map(|policy| Self::Evicts { policy });

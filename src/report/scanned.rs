@@ -1,6 +1,6 @@
 //! The lock keys of a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anstyle::Style;
@@ -27,7 +27,11 @@ pub struct ScanReport {
     server_hazards: Vec<String>,
     /// Keys that were on their way to another node of a cluster.
     moving: u64,
-    /// Whether all keys were seen.
+    /// Keys that the user may not read.
+    forbidden: u64,
+    /// Other databases of the server that have keys: they are not scanned.
+    other_databases: BTreeSet<u32>,
+    /// Whether all keys of the database were seen.
     complete: bool,
     seconds: f64,
     #[serde(skip)]
@@ -45,6 +49,8 @@ impl ScanReport {
             hazards: summary.hazards.clone(),
             server_hazards: Vec::new(),
             moving: summary.moving,
+            forbidden: summary.forbidden,
+            other_databases: BTreeSet::new(),
             complete,
             seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
             shown: summary.findings().cloned().collect(),
@@ -56,6 +62,12 @@ impl ScanReport {
     #[must_use]
     pub fn on_server(self, server_hazards: Vec<String>) -> Self {
         Self { server_hazards, ..self }
+    }
+
+    /// The same, where these other databases have keys.
+    #[must_use]
+    pub fn beside(self, other_databases: BTreeSet<u32>) -> Self {
+        Self { other_databases, ..self }
     }
 
     fn table(&self, width: Option<u16>) -> String {
@@ -88,6 +100,18 @@ impl ScanReport {
         if self.moving > 0 {
             let moving = counted(self.moving, "key");
             text += &format!("{moving} could not be seen on the way to another node of the cluster: scan again.\n");
+        }
+        if self.forbidden > 0 {
+            let (forbidden, them) = (counted(self.forbidden, "key"), if self.forbidden == 1 { "it" } else { "them" });
+            text += &format!(
+                "{forbidden} could not be seen because the user may not read {them}: see --match, and `lockshift protocols --acl \
+                 --command scan`.\n"
+            );
+        }
+        if !self.other_databases.is_empty() {
+            let numbers: Vec<_> = self.other_databases.iter().map(ToString::to_string).collect();
+            let (others, first) = (numbers.join(", "), &numbers[0]);
+            text += &format!("Not scanned: keys in database {others}: put /{first} behind the address.\n");
         }
         if !self.complete {
             text += "Not all keys were seen.\n";

@@ -1,7 +1,7 @@
 //! A glance at one key: one command if it is a string that is no lock, two if it is anything else.
 
 use crate::inspect::{LONGEST, Shapes, Sight, Sign, few_fields, few_members, head};
-use crate::wire::{Command, Key, Pending, Reply, Transcript, Ttl, Turn, UnixTime};
+use crate::wire::{Command, Fault, Key, Pending, Reply, Transcript, Ttl, Turn, UnixTime};
 
 /// What a glance at a key shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Glance {
     Other,
     /// It is on its way to another node of the cluster, and cannot be seen on this one.
     Moving,
+    /// The user may not read it.
+    Forbidden,
 }
 
 /// What is in the key, if it looks like a lock. A key can change its type or its node between any two commands.
@@ -20,6 +22,7 @@ pub(super) fn glance(key: &Key, shapes: &Shapes, redis: &mut Transcript) -> Turn
     match content(key, shapes, redis) {
         Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => Ok(Glance::Other),
         Err(Pending::Fault(fault)) if fault.code().is_some_and(is_elsewhere) => Ok(Glance::Moving),
+        Err(Pending::Fault(fault)) if forbids_key(&fault) => Ok(Glance::Forbidden),
         looked => looked,
     }
 }
@@ -48,12 +51,24 @@ fn no_string(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -
         Reply::Bulk(name) if shapes.fit_field(&name) => {}
         Reply::Bulk(_) | Reply::Nil => return Ok(Glance::Other),
         wrong if wrong.error_code() == Some("WRONGTYPE") => return sorted_set(key, shapes, at, redis),
-        // A server before Redis 6.2, on which such locks are not looked for.
-        wrong if wrong.error_code() == Some("ERR") => return Ok(Glance::Other),
+        // A server before Redis 6.2, or one where the command has another name.
+        wrong if wrong.error_code() == Some("ERR") => return unsampled(key, shapes, at, redis),
         other => return Transcript::fault(command, other),
     }
     let fields = few_fields(key, redis)?;
     if fields.is_empty() { Ok(Glance::Other) } else { seen(key, at, Content::Hash(fields), redis) }
+}
+
+/// The same on a server that hands out no single field: all of a small hash are fetched.
+fn unsampled(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
+    match few_fields(key, redis) {
+        Ok(fields) if fields.iter().any(|(name, _)| shapes.fit_field(name)) => {
+            seen(key, at, Content::Hash(fields), redis)
+        }
+        Ok(_) => Ok(Glance::Other),
+        Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => sorted_set(key, shapes, at, redis),
+        Err(pending) => Err(pending),
+    }
 }
 
 fn sorted_set(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
@@ -90,6 +105,12 @@ fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Tu
 /// While slots move, a node lists keys that it does not answer for.
 fn is_elsewhere(code: &str) -> bool {
     matches!(code, "MOVED" | "ASK")
+}
+
+/// Whether the user may send this command, but not for this key. One that may not be sent for any key fails for all.
+fn forbids_key(fault: &Fault) -> bool {
+    // "NOPERM No permissions to access a key"; before Redis 7, "this user has no permissions to access one of the keys …".
+    matches!(fault, Fault::Refused { text, .. } if text.starts_with("NOPERM ") && text.contains(" to access "))
 }
 
 #[cfg(test)]
@@ -160,5 +181,32 @@ mod tests {
         }
         let refused = error("NOPERM this user has no permissions to run the 'hlen' command");
         assert!(glanced(&[&commands[..2], &[refused]].concat()).is_err(), "it is no other key");
+    }
+
+    #[test]
+    fn a_key_that_the_user_may_not_read_ends_nothing() {
+        for words in ["No permissions to access a key", "this user has no permissions to access one of the keys used"] {
+            assert_eq!(glanced(&[Reply::Error(format!("NOPERM {words}"))]), Ok(Glance::Forbidden));
+        }
+    }
+
+    #[test]
+    fn a_server_without_hrandfield_is_asked_for_all_fields() {
+        let error = |text: &str| Reply::Error(text.to_owned());
+        let other_type = error("WRONGTYPE Operation against a key holding the wrong kind of value");
+        let unknown = error("ERR unknown command `HRANDFIELD`, with args beginning with: `stock`, ");
+        let begun = [other_type.clone(), unknown];
+        let hash = |field: &str| {
+            let fields = Reply::Array(vec![Reply::bulk(field), Reply::bulk("1")]);
+            [&begun[..], &[Reply::Int(1), Reply::Int(80), fields]].concat()
+        };
+        let holder = hash("5a5a5a5a-5a5a-4a5a-8a5a-5a5a5a5a5a5a:7");
+        assert!(matches!(glanced(&[&holder[..], &[Reply::Int(60_000)]].concat()), Ok(Glance::Lock(_))));
+        assert_eq!(glanced(&hash("price")), Ok(Glance::Other));
+        let token = Reply::bulk("00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7");
+        let members = Reply::Array(vec![token.clone(), Reply::bulk("1700000060000")]);
+        let permits = [Reply::Array(vec![token]), Reply::Int(1), Reply::Int(80), members, Reply::Int(60_000)];
+        let semaphore = [&begun[..], &[other_type], &permits].concat();
+        assert!(matches!(glanced(&semaphore), Ok(Glance::Lock(_))));
     }
 }

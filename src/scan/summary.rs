@@ -14,6 +14,8 @@ pub struct ScanSummary {
     pub keys: u64,
     /// Those that could not be looked at, because they were on their way to another node of a cluster.
     pub moving: u64,
+    /// Those that could not be looked at, because the user may not read them.
+    pub forbidden: u64,
     /// Those that are locks.
     pub locks: u64,
     /// How many locks have which hazard, by its name.
@@ -27,7 +29,7 @@ struct Rank(std::cmp::Reverse<Option<Severity>>, Key);
 impl ScanSummary {
     /// Nothing yet; of what comes, this many findings at the most are kept.
     pub fn keeping(most: usize) -> Self {
-        Self { most, kept: BTreeMap::new(), keys: 0, moving: 0, locks: 0, hazards: BTreeMap::new() }
+        Self { most, kept: BTreeMap::new(), keys: 0, moving: 0, forbidden: 0, locks: 0, hazards: BTreeMap::new() }
     }
 
     /// Counts a lock, and keeps it if it is one of the gravest.
@@ -50,6 +52,11 @@ impl ScanSummary {
     /// The findings that were kept, the gravest first.
     pub fn findings(&self) -> impl ExactSizeIterator<Item = &Finding> {
         self.kept.values()
+    }
+
+    /// Whether it could look at every key that it came to.
+    pub fn has_seen_all(&self) -> bool {
+        self.moving + self.forbidden == 0
     }
 
     /// Whether any lock has a hazard.

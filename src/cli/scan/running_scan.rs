@@ -109,6 +109,7 @@ impl<'a> RunningScan<'a> {
             match glance {
                 Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().map(Choice::protocol)))?,
                 Glance::Moving => self.summary.moving += 1,
+                Glance::Forbidden => self.summary.forbidden += 1,
                 Glance::Other => {}
             }
         }
