@@ -110,13 +110,12 @@ fn only_known_parameters<'a>(
     mut names: impl Iterator<Item = Cow<'a, str>>,
     known: &[&str],
 ) -> Result<(), InvalidAddress> {
-    let Some(unknown) = names.find(|name| !known.contains(&&**name)) else { return Ok(()) };
-    // Where a question mark in a password was not quoted, it is a part of that.
-    let is_name = unknown.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && !typed.contains('@');
-    let unknown = if is_name { format!("`{unknown}`") } else { "one of its parameters".to_owned() };
+    let Some(place) = names.position(|name| !known.contains(&&*name)) else { return Ok(()) };
+    // Its name is not shown: it is a part of a password, where a question mark or an ampersand in that was not quoted.
     Err(InvalidAddress::new(format_args!(
-        "{}: {unknown} is not understood: behind a question mark may come {}{}",
+        "{}: parameter {} behind its question mark is not understood, but only {}{}",
         without_secrets(typed),
+        place + 1,
         known.join(", "),
         if known.contains(&"db") {
             ""
@@ -293,9 +292,9 @@ mod tests {
             assert_eq!(refusal(typed), "", "{typed}");
         }
         for (typed, named) in [
-            ("redis://a?db=4", "`db` is not understood"),
-            ("rediss://a?protocol=3&ssl_cert_reqs=none", "`ssl_cert_reqs` is not understood"),
-            ("redis+sentinel://a/main?db=4", "`db` is not understood"),
+            ("redis://a?db=4", "parameter 1 behind its question mark is not understood"),
+            ("rediss://a?protocol=3&ssl_cert_reqs=none", "parameter 2 behind its question mark"),
+            ("redis+sentinel://a/main?db=4", "parameter 1 behind its question mark"),
             ("redis://a?cluster=TRUE", "neither true nor false"),
             ("redis://a?cluster=1", "neither true nor false"),
         ] {
