@@ -7,7 +7,7 @@ use super::maker::Maker;
 use super::setting::{Setting, Values};
 use super::unsuitable::Unsuitable;
 use crate::bridge::{BEYOND_EVERY_LEASE, Bridge, marked_forms};
-use crate::legacy::{Digits, Form, KeyName, catalogue, find};
+use crate::legacy::{Digits, Form, KeyName, Number, catalogue, find};
 use crate::lock::Lease;
 use crate::wire::{Key, UnixTime};
 
@@ -34,12 +34,20 @@ pub(crate) fn stamp_forms() -> impl Iterator<Item = Form> {
 }
 
 /// The end of the lease by a stamp of a bridge that lies beyond every lease: how it knows its own among those of old clients that
-/// cannot read a mark.
+/// cannot read a mark. The number of units is moved, not the moment: moments end with the year 2262, and a number beyond it, as
+/// any eight letters are, would come out within the reach of leases.
 pub(crate) fn end_of_far_stamp(value: &[u8]) -> Option<UnixTime> {
     let dialects =
         catalogue().filter(|dialect| matches!(dialect.form.stamp.digits, Digits::BigEndian | Digits::DateTime));
-    let mut moments = dialects.filter_map(|dialect| Some(dialect.form.stamp.moment_of(dialect.form.read(value)?)));
-    Some(moments.next()?.saturating_sub(BEYOND_EVERY_LEASE))
+    let mut ends = dialects.filter_map(|dialect| {
+        let (form, stamp) = (dialect.form, dialect.form.stamp);
+        let units = i128::try_from(BEYOND_EVERY_LEASE.as_nanos() / stamp.unit.length().as_nanos()).ok()?;
+        match form.read(value)? {
+            Number::Int(number) => Some(stamp.moment_of(Number::Int(number.saturating_sub(units)))),
+            Number::Float(_) => None,
+        }
+    });
+    ends.next()
 }
 
 /// Whether this is the name of a bridge.

@@ -54,3 +54,33 @@ fn a_marked_stamp_is_known_as_a_bridges() {
         assert_eq!(finding.expires_at, UnixTime::from_millis(1_800_000_000_000 + ends_ms), "{names}");
     }
 }
+
+/// Beside clients that read no mark a bridge writes two centuries more, and moments end with the year 2262.
+#[test]
+fn a_stamp_beyond_every_lease_is_known_whatever_its_lease_and_eight_letters_are_none() {
+    let finding = |value: Vec<u8>| {
+        Finding::of(Sight {
+            key: Key::from("k"),
+            at: now(),
+            server_at: None,
+            kind: "string".to_owned(),
+            value: Some(value),
+            fields: Vec::new(),
+            ttl: Ttl(60_000),
+        })
+    };
+    const CENTURY_SECS: u64 = 100 * 365 * 24 * 3600;
+    for lease_secs in [1, CENTURY_SECS / 3, CENTURY_SECS] {
+        for (names, margin_ms) in [("java-getset", 1_000), ("newlife-2017", 0)] {
+            let value = bridge(names, lease_secs).expect("it can be bridged").stamp(&ME, now());
+            let ends_ms = now().as_millis() + i64::try_from(lease_secs * 1_000).unwrap() + margin_ms;
+            assert_eq!(finding(value).expires_at, UnixTime::from_millis(ends_ms), "{names} {lease_secs}");
+        }
+    }
+    for value in [&b"password"[..], b"deadbeef", b"\x7f\xff\xff\xff\xff\xff\xff\xff", b"\0\x01\0\0\0\0\0\0"] {
+        assert_eq!(finding(value.to_vec()).writers, [], "{}", value.escape_ascii());
+    }
+    // Digits may count the uptime of a host.
+    let digits = finding(b"12345678".to_vec()).writers;
+    assert_eq!(digits.iter().map(|protocol| protocol.name()).collect::<Vec<_>>(), ["newlife"]);
+}

@@ -349,8 +349,10 @@ fn a_key_can_be_passed_back_as_it_is_shown() {
 #[test]
 fn what_is_no_lock() {
     let server = Server::start();
-    let table: [(Cmd, &str, &[&str]); 4] = [
+    let table: [(Cmd, &str, &[&str]); 5] = [
         (cmd("SET").arg("stock").arg("hello").take(), "string", &[]),
+        // As many bytes as a stamp of `java-getset` has.
+        (cmd("SET").arg("stock").arg("password").take(), "string", &[]),
         (cmd("SET").arg("stock").arg(&[b'7'; 600]).take(), "string", &[]),
         (cmd("RPUSH").arg("stock").arg("apples").take(), "list", &["it is a list: "]),
         (cmd("HSET").arg("stock").arg("apples").arg(3).take(), "hash", &["it is a hash: "]),
