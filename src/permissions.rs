@@ -80,6 +80,25 @@ impl Permissions {
         words.join(" ")
     }
 
+    /// As ACL SETUSER takes them to add them to what a user has, in one selector: `(~lock:* -@all +set)`. It takes nothing away,
+    /// and permits nothing else on other keys. Redis 7.0 and later.
+    pub fn selector(&self) -> String {
+        // A selector is read as words with quotes, and ends with the first word that ends with a bracket.
+        let readable = |patterns: &BTreeSet<String>| {
+            patterns.iter().map(|pattern| pattern.replace(['(', ')', '"', '\''], "?")).collect()
+        };
+        let (keys, channels) = (readable(&self.keys), readable(&self.channels));
+        format!("({})", Self { keys, channels, commands: self.commands.clone() }.rule())
+    }
+
+    /// As ACL SETUSER takes them to add them to what a user has: `~lock:* +set`. Each command is then permitted on all keys of that
+    /// user, and all its commands on each key.
+    pub fn addition(&self) -> String {
+        let commands = self.commands.iter().map(|command| format!("+{command}"));
+        let patterns = [patterns('~', &self.keys), patterns('&', &self.channels)].concat();
+        patterns.into_iter().chain(commands).collect::<Vec<_>>().join(" ")
+    }
+
     /// Both together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

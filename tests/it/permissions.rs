@@ -91,6 +91,33 @@ fn a_server_takes_every_rule_that_is_printed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_selector_adds_permissions_to_what_a_user_has() {
+    let server = Server::start();
+    let allowed = |words: &[&str]| {
+        let reply: String = cmd("ACL").arg("DRYRUN").arg("app").arg(words).query(&mut server.connect()).unwrap();
+        reply == "OK"
+    };
+    for (pattern, key) in
+        [("jobs:*", "jobs:1"), ("*", "jobs:1"), ("two words:*", "two words:1"), ("it's (*)", "it's (1)")]
+    {
+        for (name, _) in protocols::every(&Key::from(""), lease()) {
+            let choice: Choice = name.parse().expect("the catalogue knows its own names");
+            let selector = Permissions::of(&choice, pattern).selector();
+            let mut set = cmd("ACL");
+            set.arg("SETUSER")
+                .arg("app")
+                .arg("reset")
+                .arg("~other:*")
+                .arg("+get")
+                .arg(selector.split(' ').collect::<Vec<_>>());
+            set.exec(&mut server.connect()).unwrap_or_else(|error| panic!("{selector}: {error}"));
+            assert!(allowed(&["GET", "other:1"]), "{selector}");
+            assert!(name != "token" || allowed(&["SET", key, "x"]), "{selector}");
+        }
+    }
+}
+
 /// Where one of them is missing, the life of a token lock breaks off.
 #[test]
 fn each_permission_of_a_lock_is_needed() {
