@@ -7,17 +7,17 @@
 mod covered;
 mod facts;
 mod finding;
+mod permitted;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
-
-use covered::covered;
 
 use crate::inspect::{Hazard, ServerHazard};
 use crate::lock::Lease;
 use crate::permissions::Permissions;
 use crate::protocols::Choice;
 use crate::wire::{Command, Key, Reply, Transcript, Turn};
+use permitted::permissions;
 
 pub use facts::{SaveFailure, ServerFacts};
 pub use finding::{DoctorFinding, Subject, Weight};
@@ -170,61 +170,6 @@ fn known_commands(commands: &BTreeSet<String>, redis: &mut Transcript) -> Turn<O
     let Reply::Array(described) = redis.send(question)? else { return Ok(None) };
     let known = commands.iter().zip(described).filter(|(_, reply)| matches!(reply, Reply::Array(_)));
     Ok(Some(known.map(|(name, _)| name.clone()).collect()))
-}
-
-/// Which of the commands this user may not run on these keys and channels.
-fn permissions(
-    needed: &Permissions,
-    known: Option<&BTreeSet<String>>,
-    redis: &mut Transcript,
-) -> Turn<Option<DoctorFinding>> {
-    let Reply::Bulk(user) = redis.send(Command::new("ACL").arg("WHOAMI"))? else {
-        return Ok(Some(DoctorFinding::PermissionsNotExamined));
-    };
-    // One name for each pattern: a user that may use the key of a lock may lack the second one, such as its fence.
-    let [keys, channels] = [&needed.keys, &needed.channels]
-        .map(|patterns| patterns.iter().map(|pattern| covered(pattern)).collect::<Vec<_>>());
-    let mut refused = Vec::new();
-    for name in needed.commands.iter().filter(|name| known.is_none_or(|known| known.contains(*name))) {
-        let names = if name.ends_with("publish") || name.ends_with("subscribe") { &channels } else { &keys };
-        match may_run(name, names, &user, redis)? {
-            Some(true) => {}
-            Some(false) => refused.push(name.clone()),
-            None => return Ok(Some(DoctorFinding::PermissionsNotExamined)),
-        }
-    }
-    let user = String::from_utf8_lossy(&user).into_owned();
-    Ok((!refused.is_empty()).then(|| DoctorFinding::NotAllowed { user, commands: refused, rule: needed.rule() }))
-}
-
-/// Whether this user may run a command on each of these names; `None` where the server does not say.
-fn may_run(command: &str, names: &[Vec<u8>], user: &[u8], redis: &mut Transcript) -> Turn<Option<bool>> {
-    // The number of words is judged first: one more until it is right.
-    let mut further = if command.starts_with("eval") { vec!["x", "0"] } else { vec![] };
-    let mut names = names.iter();
-    let mut name: Option<&Vec<u8>> = None;
-    loop {
-        let dry = Command::new("ACL").arg("DRYRUN").arg(user);
-        let dry = command.split('|').fold(dry, Command::arg);
-        let dry = name.into_iter().fold(dry, |dry, name| dry.arg(name.as_slice()));
-        let reply = redis.send(further.iter().fold(dry, |dry, word| dry.arg(*word)))?;
-        let is_short = matches!(&reply, Reply::Error(text) if text.contains("wrong number of arguments"));
-        match reply {
-            _ if is_short && name.is_none() && further.is_empty() => match names.next() {
-                Some(first) => name = Some(first),
-                None => further.push("1"),
-            },
-            _ if is_short && further.len() < 5 => further.push("1"),
-            // One that takes no name is tried once.
-            Reply::Status(_) if name.is_none() => return Ok(Some(true)),
-            Reply::Status(_) => match names.next() {
-                Some(next) => name = Some(next),
-                None => return Ok(Some(true)),
-            },
-            Reply::Bulk(_) => return Ok(Some(false)),
-            _ => return Ok(None),
-        }
-    }
 }
 
 /// The value of a setting; `None` where this user may not ask, or the server does not know it.

@@ -13,10 +13,10 @@ use crate::wire::Transcript;
 
 /// Say whether a server fits what a fleet of locks wants, and what should be changed
 ///
-/// Examined are its role, version and commands, the permissions of the user, its clock beside this machine's, memory and
-/// eviction, what it keeps on disk, and its replicas. Only commands that change nothing are sent: INFO, TIME, COMMAND INFO,
-/// ACL WHOAMI, ACL DRYRUN, and where these leave a question CLUSTER INFO and CONFIG GET. What cannot be examined, because the
-/// server is too old or the user may not, is named. Of a cluster every master is examined.
+/// Examined are its role, version and commands, the permissions of the user that connects, its clock beside this machine's,
+/// memory and eviction, what it keeps on disk, and its replicas. Only commands that change nothing are sent: INFO, TIME,
+/// COMMAND INFO, ACL WHOAMI, ACL DRYRUN, and where these leave a question CLUSTER INFO and CONFIG GET. What cannot be examined,
+/// because the server is too old or the user may not, is named. Of a cluster every master is examined.
 ///
 /// Exit status 1 means that something should be changed.
 #[derive(Debug, clap::Args)]

@@ -83,7 +83,15 @@ pub enum DoctorFinding {
         user: String,
         /// In lower case.
         commands: Vec<String>,
-        /// What ACL SETUSER has to grant.
+        /// What ACL SETUSER has to add to what it has.
+        rule: String,
+    },
+    /// The user may run none of the commands of the fleet that take keys, so it is another one than that of the fleet: what that
+    /// one may was not examined.
+    UserOfOtherCommands {
+        /// The user.
+        user: String,
+        /// What ACL SETUSER has to add to what it has, if it is that of the fleet.
         rule: String,
     },
     /// It is older than Redis 7.0, or this user may not ask.
@@ -129,7 +137,9 @@ impl DoctorFinding {
             | Self::UnsuitedToCluster { .. }
             | Self::IsLoading => Subject::Role,
             Self::NeedsRedis32 { .. } | Self::Unknown { .. } | Self::CommandsNotExamined => Subject::Version,
-            Self::NotAllowed { .. } | Self::PermissionsNotExamined => Subject::Permissions,
+            Self::NotAllowed { .. } | Self::UserOfOtherCommands { .. } | Self::PermissionsNotExamined => {
+                Subject::Permissions
+            }
             Self::Clocks(_) | Self::ClockNotExamined => Subject::Clock,
             Self::NearlyFull { .. } | Self::Server(ServerHazard::Evicts { .. }) => Subject::Memory,
             Self::CannotSave { .. } | Self::HasSavedNothing | Self::Server(ServerHazard::ForgetsOnRestart) => {
@@ -144,6 +154,7 @@ impl DoctorFinding {
         match self {
             Self::ClusterNotExamined
             | Self::CommandsNotExamined
+            | Self::UserOfOtherCommands { .. }
             | Self::PermissionsNotExamined
             | Self::ClockNotExamined
             | Self::CannotSave { refuses_writes: None } => Weight::NotExamined,

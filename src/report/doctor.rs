@@ -88,6 +88,9 @@ fn says(finding: &DoctorFinding) -> String {
         DoctorFinding::NotAllowed { user, commands, .. } => {
             format!("the user `{user}` may not run {} on every key and channel of the fleet", commands.join(", "))
         }
+        DoctorFinding::UserOfOtherCommands { user, .. } => {
+            format!("the user `{user}` may run no command of the fleet that takes a key, and seems to be another user")
+        }
         DoctorFinding::PermissionsNotExamined => {
             "it is older than Redis 7.0, or this user may not run ACL WHOAMI and ACL DRYRUN".to_owned()
         }
@@ -136,6 +139,9 @@ fn change(finding: &DoctorFinding) -> Option<String> {
         DoctorFinding::NeedsRedis32 { .. } => "upgrade the server, or use another protocol".to_owned(),
         DoctorFinding::Unknown { .. } => "upgrade the server, enable the commands, or use another protocol".to_owned(),
         DoctorFinding::NotAllowed { user, rule, .. } => format!("ACL SETUSER {user} {rule}"),
+        DoctorFinding::UserOfOtherCommands { user, rule } => {
+            format!("connect as the user of the fleet; if it is this one: ACL SETUSER {user} {rule}")
+        }
         DoctorFinding::Clocks(_) => "let NTP set both clocks".to_owned(),
         DoctorFinding::CannotSave { .. } => "see the server's log, and make room on its disk".to_owned(),
         DoctorFinding::NearlyFull { .. } => "raise maxmemory, or delete keys".to_owned(),

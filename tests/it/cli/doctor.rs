@@ -113,22 +113,59 @@ fn every_key_and_channel_of_a_fleet_is_tried() {
         assert!(lacking.code == Some(1) && change.is_some(), "{rights} {fleet}: {lacking:?}");
         let (whole, _) = examined_as(&server, &format!("{rights} {also}"), 0, &args);
         assert_eq!(whole.code, Some(0), "{rights} {also} {fleet}: {whole:?}");
-        let (changed, _) = examined_as(&server, change.unwrap().strip_prefix("ACL SETUSER app ").unwrap(), 0, &args);
+        let addition = change.unwrap().strip_prefix("ACL SETUSER app ").unwrap();
+        let (changed, _) = examined_as(&server, &format!("{rights} {addition}"), 0, &args);
         assert_eq!(changed.code, Some(0), "{change:?} {fleet}: {changed:?}");
     }
+}
+
+/// What is granted comes on top of what the user has.
+#[test]
+fn what_is_to_be_granted_is_what_is_missing() {
+    let server = Server::start();
+    let selector = "(resetkeys ~lock:* resetchannels -@all +del +eval +evalsha +get +pexpire +pttl +set)";
+    for (rights, addition) in [
+        ("~* &* +@all -eval", "+eval"),
+        ("~other:* +@all", "~lock:*"),
+        ("~other:* -@all +get +set", "~lock:* +del +eval +evalsha +pexpire +pttl"),
+        // One name of the pattern is permitted, and another is not.
+        ("~lock:x* +@all", "~lock:*"),
+        // A user that may read the keys, and one whose scripts may not use what other commands may.
+        ("%R~lock:* +@all", selector),
+        ("~other:* +@all (~lock:* -@all +get +set +del +pexpire +pttl)", selector),
+    ] {
+        let (lacking, json) = examined_as(&server, rights, 0, &["--match", "lock:*"]);
+        let change = format!("ACL SETUSER app {addition}");
+        let found = found(&json).into_iter().find(|(subject, _)| *subject == "permissions");
+        assert_eq!((lacking.code, found), (Some(1), Some(("permissions", change.as_str()))), "{rights}: {lacking:?}");
+        let (changed, _) = examined_as(&server, &format!("{rights} {addition}"), 0, &["--match", "lock:*"]);
+        assert_eq!(changed.code, Some(0), "{rights} {addition}: {changed:?}");
+    }
+}
+
+/// One that has what `protocols --acl --command doctor` prints, as a monitor has.
+#[test]
+fn the_fleets_permissions_are_not_examined_by_a_user_of_other_commands() {
+    let server = Server::start();
+    let printed = done(lockshift(), ["protocols", "--acl", "--command", "doctor"]).stdout;
+    let (seen, json) = examined_as(&server, printed.trim(), 0, &["--match", "lock:*"]);
+    let says = "the user `app` may run no command of the fleet that takes a key, and seems to be another user";
+    assert_eq!((seen.code, under(&json, "permissions")), (Some(0), vec![("not examined", says)]), "{seen:?}");
+    let change = found(&json).into_iter().find_map(|(subject, change)| (subject == "permissions").then_some(change));
+    let (_, rule) = change.unwrap().split_once("ACL SETUSER app ").unwrap();
+    let (changed, json) = examined_as(&server, &format!("{} {rule}", printed.trim()), 0, &["--match", "lock:*"]);
+    assert_eq!((changed.code, under(&json, "permissions")), (Some(0), vec![]), "{changed:?}");
 }
 
 #[test]
 fn clients_that_select_a_database_need_select() {
     let server = Server::start();
-    let args = ["--match", "lock:*"];
-    let (other, json) = examined_as(&server, "~other:* +select", 2, &args);
-    let rule = found(&json)[0].1.strip_prefix("ACL SETUSER app ").unwrap();
-    assert!(rule.contains(" +select"), "{other:?}");
-    let (changed, _) = examined_as(&server, rule, 2, &args);
-    assert_eq!(changed.code, Some(0), "{changed:?}");
-    let (_, json) = examined_as(&server, "~other:*", 0, &args);
-    assert!(!found(&json)[0].1.contains("select"), "the first database is not selected: {json}");
+    let rule = |database: u8| {
+        let (_, json) = examined_as(&server, "+select", database, &["--match", "lock:*"]);
+        found(&json)[0].1.split_once("ACL SETUSER app ").unwrap().1.to_owned()
+    };
+    assert!(rule(2).contains(" +select"), "{}", rule(2));
+    assert!(!rule(0).contains("select"), "the first database is not selected: {}", rule(0));
 }
 
 /// What is found under this subject, as weight and text.
