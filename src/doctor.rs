@@ -61,11 +61,13 @@ pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &
         Reply::Bulk(info) => String::from_utf8_lossy(&info).into_owned(),
         other => return Transcript::fault(Command::new("INFO"), other),
     };
-    let facts = ServerFacts::of(&info);
+    let mut facts = ServerFacts::of(&info);
     if facts.is_sentinel() {
         return Ok(Checkup { facts, findings: vec![DoctorFinding::IsSentinel] });
     }
+    let of_memory = memory(&mut facts, redis)?;
     let mut findings = facts.findings(connecting.to_cluster);
+    findings.extend(of_memory);
     findings.extend(cluster(&facts, redis)?);
     findings.extend(connecting.to_cluster.then(|| unsuited_to_cluster(fleet)).flatten());
     findings.extend(saving(&facts, redis)?);
@@ -117,6 +119,24 @@ fn saving(facts: &ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFind
         },
     };
     Ok(Some(DoctorFinding::CannotSave { refuses_writes }))
+}
+
+/// What it does when its memory is full, where INFO does not say all of that: not every version has the limit there.
+fn memory(facts: &mut ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFinding>> {
+    if facts.max_memory.is_some() && facts.policy.is_some() {
+        return Ok(None);
+    }
+    if facts.max_memory.is_none() {
+        facts.max_memory = setting("maxmemory", redis)?.and_then(|limit| limit.parse().ok());
+    }
+    if facts.max_memory != Some(0) && facts.policy.is_none() {
+        facts.policy = setting("maxmemory-policy", redis)?;
+    }
+    Ok(match (facts.max_memory, &facts.policy) {
+        (Some(0), _) => None,
+        (Some(limit), Some(policy)) => ServerHazard::of_memory(limit, policy).map(DoctorFinding::Server),
+        (None, _) | (_, None) => Some(DoctorFinding::MemoryNotExamined),
+    })
 }
 
 /// Whether a master has fewer replicas than it wants to write at all.
@@ -181,4 +201,54 @@ fn setting(name: &str, redis: &mut Transcript) -> Turn<Option<String>> {
         },
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Pending;
+
+    /// What is found of the memory of a server with this INFO, which replies so to CONFIG GET.
+    fn of_memory(info: &str, replies: &[Reply]) -> Vec<DoctorFinding> {
+        let (mut redis, mut replies) = (Transcript::new(), replies.iter());
+        loop {
+            let mut facts = ServerFacts::of(info);
+            match memory(&mut facts, redis.rewind()) {
+                Err(Pending::Send(command)) => {
+                    redis.record_reply(replies.next().unwrap_or_else(|| panic!("{command:?} is too much")).clone());
+                }
+                Ok(finding) => {
+                    assert_eq!(replies.next(), None, "not all was asked");
+                    let of_facts = facts.findings(false);
+                    return finding
+                        .into_iter()
+                        .chain(of_facts.into_iter().filter(|it| it.subject() == Subject::Memory))
+                        .collect();
+                }
+                Err(pending) => panic!("{pending:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_info_does_not_say_of_memory_is_asked_or_named() {
+        let says = |name: &str, value: &str| Reply::Array(vec![Reply::bulk(name), Reply::bulk(value)]);
+        let (limit, policy) = (says("maxmemory", "1000"), says("maxmemory-policy", "volatile-lru"));
+        let refused = || Reply::Error("NOPERM this user has no permissions to run the 'config|get' command".to_owned());
+        let evicts = DoctorFinding::Server(ServerHazard::Evicts { policy: "volatile-lru".to_owned() });
+        let unlimited = says("maxmemory", "0");
+        assert_eq!(of_memory("maxmemory:0\r\nmaxmemory_policy:noeviction\r\n", &[]), []);
+        assert_eq!(of_memory("", &[limit.clone(), policy.clone()]), [evicts.clone()]);
+        assert_eq!(of_memory("maxmemory_policy:volatile-lru\r\n", std::slice::from_ref(&limit)), [evicts.clone()]);
+        assert_eq!(of_memory("maxmemory:1000\r\n", std::slice::from_ref(&policy)), [evicts]);
+        assert_eq!(of_memory("maxmemory_policy:volatile-lru\r\n", std::slice::from_ref(&unlimited)), []);
+        assert_eq!(of_memory("", &[unlimited]), []);
+        let full = DoctorFinding::NearlyFull { used: 950, limit: 1000 };
+        assert_eq!(
+            of_memory("used_memory:950\r\nmaxmemory_policy:noeviction\r\n", std::slice::from_ref(&limit)),
+            [full]
+        );
+        assert_eq!(of_memory("", &[refused(), refused()]), [DoctorFinding::MemoryNotExamined]);
+        assert_eq!(of_memory("maxmemory:1000\r\n", &[refused()]), [DoctorFinding::MemoryNotExamined]);
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::finding::DoctorFinding;
 use crate::wire::{Reply, UnixTime};
 
-/// What a server says of itself. A field that INFO does not have is empty or zero.
+/// What a server says of itself. A field that INFO does not have is empty or zero, or `None` where that would say something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
     /// `redis` or `valkey`.
@@ -24,8 +24,9 @@ pub struct ServerFacts {
     append_failed: bool,
     has_saved: bool,
     used_memory: u64,
-    max_memory: u64,
-    evicts: bool,
+    /// Its limit in bytes, and what it does there, where these are known: not every version has both in INFO.
+    pub(super) max_memory: Option<u64>,
+    pub(super) policy: Option<String>,
     /// How many replicas have confirmed in time, where it wants some of them to write at all.
     pub(super) replicas_in_time: Option<u64>,
 }
@@ -63,8 +64,8 @@ impl ServerFacts {
             // Before 7.0 it does not count its snapshots.
             has_saved: number("aof_enabled") == 1 || field("rdb_saves") != "0",
             used_memory: number("used_memory"),
-            max_memory: number("maxmemory"),
-            evicts: field("maxmemory_policy") != "noeviction",
+            max_memory: field("maxmemory").parse().ok(),
+            policy: Some(field("maxmemory_policy")).filter(|policy| !policy.is_empty()),
             replicas_in_time: field("min_slaves_good_slaves").parse().ok(),
         }
     }
@@ -91,8 +92,9 @@ impl ServerFacts {
 
     /// What fits no fleet, as far as INFO says it.
     pub(super) fn findings(&self, in_cluster: bool) -> Vec<DoctorFinding> {
-        let (used, limit) = (self.used_memory, self.max_memory);
-        let is_nearly_full = limit > 0 && !self.evicts && used / 9 >= limit / 10;
+        let (used, limit) = (self.used_memory, self.max_memory.unwrap_or(0));
+        let refuses = self.policy.as_deref() == Some("noeviction");
+        let is_nearly_full = limit > 0 && refuses && used / 9 >= limit / 10;
         let findings = [
             (self.role == "slave").then(|| DoctorFinding::IsReplica { master: self.master.clone() }),
             (self.mode == "cluster" && !in_cluster).then_some(DoctorFinding::IsClusterNode),

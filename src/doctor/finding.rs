@@ -107,6 +107,8 @@ pub enum DoctorFinding {
     },
     /// It has no append-only file and has saved no snapshot since it was started.
     HasSavedNothing,
+    /// INFO lacks its memory limit, or what it does there, and this user may not ask.
+    MemoryNotExamined,
     /// It has used nine tenths of its memory or more, and refuses writes when that is full.
     NearlyFull {
         /// Used, in bytes.
@@ -141,7 +143,9 @@ impl DoctorFinding {
                 Subject::Permissions
             }
             Self::Clocks(_) | Self::ClockNotExamined => Subject::Clock,
-            Self::NearlyFull { .. } | Self::Server(ServerHazard::Evicts { .. }) => Subject::Memory,
+            Self::MemoryNotExamined | Self::NearlyFull { .. } | Self::Server(ServerHazard::Evicts { .. }) => {
+                Subject::Memory
+            }
             Self::CannotSave { .. } | Self::HasSavedNothing | Self::Server(ServerHazard::ForgetsOnRestart) => {
                 Subject::Persistence
             }
@@ -157,6 +161,7 @@ impl DoctorFinding {
             | Self::UserOfOtherCommands { .. }
             | Self::PermissionsNotExamined
             | Self::ClockNotExamined
+            | Self::MemoryNotExamined
             | Self::CannotSave { refuses_writes: None } => Weight::NotExamined,
             Self::CannotSave { refuses_writes: Some(false) } | Self::HasSavedNothing => Weight::Notable,
             _ => Weight::Harmful,

@@ -63,14 +63,18 @@ impl ServerHazard {
     pub(crate) fn all(info: &str, votes: bool) -> Vec<Self> {
         let field = |name: &str| field(info, name).map(str::to_owned);
         let number = |name: &str| field(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
-        let policy = field("maxmemory_policy").filter(|policy| policy != "noeviction" && number("maxmemory") > 0);
-        let evicts = policy.map(|policy| Self::Evicts { policy });
+        let evicts = field("maxmemory_policy").and_then(|policy| Self::of_memory(number("maxmemory"), &policy));
         // The count of replicas that are in time is reported only where `min-replicas-to-write` is set.
         let replicas = number("connected_slaves");
         let writes_alone = replicas > 0 && field("min_slaves_good_slaves").is_none();
         let forgets = votes && field("aof_enabled").is_some_and(|enabled| enabled == "0");
         let rest = [writes_alone.then_some(Self::WritesAlone { replicas }), forgets.then_some(Self::ForgetsOnRestart)];
         evicts.into_iter().chain(rest.into_iter().flatten()).collect()
+    }
+
+    /// What this policy does where memory is limited to so many bytes; 0 is no limit.
+    pub(crate) fn of_memory(limit: u64, policy: &str) -> Option<Self> {
+        (limit > 0 && policy != "noeviction").then(|| Self::Evicts { policy: policy.to_owned() })
     }
 }
 

@@ -108,6 +108,10 @@ fn says(finding: &DoctorFinding) -> String {
             "it has no append-only file, and has saved no snapshot since its start: a restart may free every lock"
                 .to_owned()
         }
+        DoctorFinding::MemoryNotExamined => {
+            "INFO does not say how much memory it may use or what it does then, and this user may not run CONFIG GET"
+                .to_owned()
+        }
         DoctorFinding::NearlyFull { used, limit } => {
             format!("{used} of {limit} bytes are used: when memory is full it refuses locks")
         }
@@ -158,6 +162,7 @@ fn change(finding: &DoctorFinding) -> Option<String> {
         | DoctorFinding::CommandsNotExamined
         | DoctorFinding::PermissionsNotExamined
         | DoctorFinding::ClockNotExamined
+        | DoctorFinding::MemoryNotExamined
         | DoctorFinding::HasSavedNothing => return None,
     })
 }
