@@ -14,6 +14,7 @@
 //!     kind: "string".to_owned(),
 //!     value: Some(b"1700000160".to_vec()),
 //!     fields: vec![],
+//!     is_too_large: false,
 //!     ttl: Ttl::NO_EXPIRY,
 //! };
 //! let finding = Finding::of(sight);

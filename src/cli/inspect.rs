@@ -21,7 +21,8 @@ use crate::wire::{Key, Transcript};
 /// What endangers every lock of the server is shown as well: eviction, replicas without
 /// min-replicas-to-write and, with redlock in --fleet, no append-only file.
 ///
-/// Exit status 1 means that there is no key, or that no known lock writes such a value.
+/// Exit status 1 means that there is no key, or that no known lock writes such a value. Exit status 3
+/// means as well that it is a hash or a sorted set that is too large to be looked at.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -50,7 +51,11 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         [] => Finding::of(sight),
         fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
     };
-    let exit = if finding.is_lock() { Exit::Yes } else { Exit::No };
+    let exit = match finding.is_lock() {
+        true => Exit::Yes,
+        false if finding.sight.is_too_large => Exit::Unusable,
+        false => Exit::No,
+    };
     let seen = hazards::of_server(&server, &fleet);
     seen.warn_of_unexamined();
     let inspection = Inspection::of(finding, args.all).on_server(seen.hazards);

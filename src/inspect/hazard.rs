@@ -18,6 +18,8 @@ pub enum Hazard {
         /// Its type.
         kind: String,
     },
+    /// It is a hash or a sorted set with more in it than is fetched: it may be a lock, or anything else.
+    TooLarge,
     /// It has expired, and is still there: its holder has died, or works on without it.
     Abandoned {
         /// For how long; `None` where neither its stamp nor its TTL says when it expired.
@@ -78,11 +80,13 @@ impl Hazard {
     /// string there.
     pub(super) fn of_other_type(sight: &Sight, writers: &[Writer], keeps_string: bool) -> Vec<Self> {
         let is_lock = !writers.is_empty();
-        let strange = (keeps_string || !is_lock).then(|| Self::OtherType { kind: sight.kind.clone() });
+        let too_large = sight.is_too_large.then_some(Self::TooLarge);
+        let strange =
+            (keeps_string || !is_lock && too_large.is_none()).then(|| Self::OtherType { kind: sight.kind.clone() });
         // Such a lock can stay for ever too: no protocol reads when it expires.
         let own = || writers.iter().map(|writer| writer.protocol.name()).collect();
         let no_ttl = (is_lock && sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: own() });
-        strange.into_iter().chain(no_ttl).collect()
+        strange.into_iter().chain(too_large).chain(no_ttl).collect()
     }
 
     /// All of them, where the key is a string: the gravest first.
@@ -113,7 +117,7 @@ impl Hazard {
             Self::OtherType { .. } => Severity::Blocks,
             Self::NoTtl { stuck } if !stuck.is_empty() => Severity::Blocks,
             Self::OutlivesStamp { .. } | Self::ClocksApart { .. } => Severity::Delays,
-            Self::Abandoned { .. } | Self::NoTtl { .. } => Severity::Notable,
+            Self::TooLarge | Self::Abandoned { .. } | Self::NoTtl { .. } => Severity::Notable,
         }
     }
 
@@ -121,6 +125,7 @@ impl Hazard {
     pub fn name(&self) -> &'static str {
         match self {
             Self::OtherType { .. } => "other-type",
+            Self::TooLarge => "too-large",
             Self::Abandoned { .. } => "abandoned",
             Self::NoTtl { .. } => "no-ttl",
             Self::OutlivesStamp { .. } => "outlives-stamp",
@@ -170,6 +175,7 @@ impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherType { kind } => write!(f, "it is a {kind}: every lock that keeps a string here fails"),
+            Self::TooLarge => f.write_str("it is too large to be looked at: whether it is a lock is not known"),
             Self::Abandoned { since } => {
                 let ended =
                     since.map_or_else(|| "has expired".to_owned(), |since| format!("ended {} ago", rough(since)));

@@ -17,6 +17,8 @@ pub struct Sight {
     pub value: Option<Vec<u8>>,
     /// Its fields, if it is a hash of few enough for a lock; of such a sorted set, its members with their scores.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether it is a hash or a sorted set of more than that, so that its fields are not known.
+    pub is_too_large: bool,
     /// Its time to live in milliseconds, as PTTL says it.
     pub ttl: Ttl,
 }
@@ -36,7 +38,7 @@ pub fn look(key: &Key, redis: &mut Transcript) -> Turn<Sight> {
     let fields = match kind.as_str() {
         "hash" => few_fields(key, redis)?,
         "zset" => few_members(key, redis)?,
-        _ => Vec::new(),
+        _ => Some(Vec::new()),
     };
     let ttl = redis.pttl(key)?;
     let server_at = match redis.time() {
@@ -47,7 +49,8 @@ pub fn look(key: &Key, redis: &mut Transcript) -> Turn<Sight> {
     };
     // It may have been deleted since it was asked for its type.
     let kind = if ttl == Ttl::NO_KEY { "none".to_owned() } else { kind };
-    Ok(Sight { key: key.clone(), at, server_at, kind, value, fields, ttl })
+    let is_too_large = fields.is_none();
+    Ok(Sight { key: key.clone(), at, server_at, kind, value, fields: fields.unwrap_or_default(), is_too_large, ttl })
 }
 
 impl Sight {
@@ -70,25 +73,26 @@ fn short_value(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
     }
 }
 
-/// No lock has more holders than that at once; a larger hash or set is not fetched.
-const MOST_FIELDS: i64 = 512;
+/// A semaphore has a thousand holders at the most, and other locks hardly more at once; a larger hash or set is not fetched.
+const MOST_FIELDS: i64 = 1024;
 /// Nor do they take more room than that on the server.
 const MOST_BYTES: i64 = 256 * 1024;
 
-/// The fields of a hash that is small enough for a lock; none of a larger one.
+/// The fields of a hash that is small enough for a lock; `None` of a larger one.
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
-pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
-    if is_small(Command::new("HLEN").arg(key), key, redis)? { redis.hgetall(key) } else { Ok(Vec::new()) }
+pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+    if is_small(Command::new("HLEN").arg(key), key, redis)? { redis.hgetall(key).map(Some) } else { Ok(None) }
 }
 
-/// The members of a sorted set that is small enough for a lock, with their scores; none of a larger one.
+/// The members of a sorted set that is small enough for a lock, with their scores; `None` of a larger one.
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
-pub fn few_members(key: &Key, redis: &mut Transcript) -> Turn<Vec<(Vec<u8>, Vec<u8>)>> {
-    if is_small(Command::new("ZCARD").arg(key), key, redis)? { redis.zrange_with_scores(key) } else { Ok(Vec::new()) }
+pub fn few_members(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+    let is_small = is_small(Command::new("ZCARD").arg(key), key, redis)?;
+    if is_small { redis.zrange_with_scores(key).map(Some) } else { Ok(None) }
 }
 
 /// Whether no more is in a key than in a lock, by the command that counts it.

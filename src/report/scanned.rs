@@ -31,6 +31,8 @@ pub struct ScanReport {
     forbidden: u64,
     /// Other databases of the server that have keys: they are not scanned.
     other_databases: BTreeSet<u32>,
+    /// Keys that may be locks, but have more in them than is fetched.
+    too_large: u64,
     /// Whether all keys of the database were seen.
     complete: bool,
     seconds: f64,
@@ -51,6 +53,7 @@ impl ScanReport {
             moving: summary.moving,
             forbidden: summary.forbidden,
             other_databases: BTreeSet::new(),
+            too_large: summary.too_large,
             complete,
             seconds: (elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
             shown: summary.findings().cloned().collect(),
@@ -112,6 +115,10 @@ impl ScanReport {
             let numbers: Vec<_> = self.other_databases.iter().map(ToString::to_string).collect();
             let (others, first) = (numbers.join(", "), &numbers[0]);
             text += &format!("Not scanned: keys in database {others}: put /{first} behind the address.\n");
+        }
+        if self.too_large > 0 {
+            let may_be = if self.too_large == 1 { "may be a lock, but is" } else { "may be locks, but are" };
+            text += &format!("{} {may_be} too large to be looked at.\n", counted(self.too_large, "key"));
         }
         if !self.complete {
             text += "Not all keys were seen.\n";

@@ -9,6 +9,8 @@ use crate::wire::{Command, Fault, Key, Pending, Reply, Transcript, Ttl, Turn, Un
 pub enum Glance {
     /// It looks like a lock.
     Lock(Sight),
+    /// Part of it does, but more is in it than is fetched.
+    TooLarge,
     /// It does not, or has been deleted.
     Other,
     /// It is on its way to another node of the cluster, and cannot be seen on this one.
@@ -55,16 +57,16 @@ fn no_string(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -
         wrong if wrong.error_code() == Some("ERR") => return unsampled(key, shapes, at, redis),
         other => return Transcript::fault(command, other),
     }
-    let fields = few_fields(key, redis)?;
-    if fields.is_empty() { Ok(Glance::Other) } else { seen(key, at, Content::Hash(fields), redis) }
+    seen_unless_large(key, at, few_fields(key, redis)?.map(Content::Hash), redis)
 }
 
 /// The same on a server that hands out no single field: all of a small hash are fetched.
 fn unsampled(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) -> Turn<Glance> {
     match few_fields(key, redis) {
-        Ok(fields) if fields.iter().any(|(name, _)| shapes.fit_field(name)) => {
+        Ok(Some(fields)) if fields.iter().any(|(name, _)| shapes.fit_field(name)) => {
             seen(key, at, Content::Hash(fields), redis)
         }
+        // Nor is it known of a large one whether its fields are those of a lock; nearly always they are not.
         Ok(_) => Ok(Glance::Other),
         Err(Pending::Fault(fault)) if fault.code() == Some("WRONGTYPE") => sorted_set(key, shapes, at, redis),
         Err(pending) => Err(pending),
@@ -81,14 +83,22 @@ fn sorted_set(key: &Key, shapes: &Shapes, at: UnixTime, redis: &mut Transcript) 
         Some(Reply::Bulk(name)) if shapes.fit_member(key, &name) => {}
         _ => return Ok(Glance::Other),
     }
-    let members = few_members(key, redis)?;
-    if members.is_empty() { Ok(Glance::Other) } else { seen(key, at, Content::SortedSet(members), redis) }
+    seen_unless_large(key, at, few_members(key, redis)?.map(Content::SortedSet), redis)
 }
 
 enum Content {
     String(Vec<u8>),
     Hash(Vec<(Vec<u8>, Vec<u8>)>),
     SortedSet(Vec<(Vec<u8>, Vec<u8>)>),
+}
+
+fn seen_unless_large(key: &Key, at: UnixTime, content: Option<Content>, redis: &mut Transcript) -> Turn<Glance> {
+    match content {
+        None => Ok(Glance::TooLarge),
+        // It was deleted in between.
+        Some(Content::Hash(none) | Content::SortedSet(none)) if none.is_empty() => Ok(Glance::Other),
+        Some(content) => seen(key, at, content, redis),
+    }
 }
 
 fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Turn<Glance> {
@@ -98,7 +108,8 @@ fn seen(key: &Key, at: UnixTime, content: Content, redis: &mut Transcript) -> Tu
         Content::Hash(fields) => ("hash", None, fields),
         Content::SortedSet(members) => ("zset", None, members),
     };
-    let sight = Sight { key: key.clone(), at, server_at: None, kind: kind.to_owned(), value, fields, ttl };
+    let (kind, is_too_large) = (kind.to_owned(), false);
+    let sight = Sight { key: key.clone(), at, server_at: None, kind, value, fields, is_too_large, ttl };
     Ok(if ttl == Ttl::NO_KEY { Glance::Other } else { Glance::Lock(sight) })
 }
 
@@ -155,6 +166,8 @@ mod tests {
             let Ok(Glance::Lock(sight)) = seen(members, &first) else { panic!("it is a semaphore") };
             assert_eq!((sight.kind.as_str(), sight.fields.len()), ("zset", 1));
         }
+        let large = [first.clone(), Reply::Int(1_025)];
+        assert_eq!(glanced(&[&no_string[..], &large].concat()), Ok(Glance::TooLarge));
         let members = Reply::Array(vec![Reply::bulk("alice")]);
         assert_eq!(glanced(&[&no_string[..], &[members]].concat()), Ok(Glance::Other), "a table of scores");
         let fits = |key: &str| Shapes::known().fit_member(&key.into(), b"00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7");

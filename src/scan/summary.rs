@@ -16,6 +16,8 @@ pub struct ScanSummary {
     pub moving: u64,
     /// Those that could not be looked at, because the user may not read them.
     pub forbidden: u64,
+    /// Those that may be locks, but have more in them than is fetched.
+    pub too_large: u64,
     /// Those that are locks.
     pub locks: u64,
     /// How many locks have which hazard, by its name.
@@ -29,7 +31,16 @@ struct Rank(std::cmp::Reverse<Option<Severity>>, Key);
 impl ScanSummary {
     /// Nothing yet; of what comes, this many findings at the most are kept.
     pub fn keeping(most: usize) -> Self {
-        Self { most, kept: BTreeMap::new(), keys: 0, moving: 0, forbidden: 0, locks: 0, hazards: BTreeMap::new() }
+        Self {
+            most,
+            kept: BTreeMap::new(),
+            keys: 0,
+            moving: 0,
+            forbidden: 0,
+            too_large: 0,
+            locks: 0,
+            hazards: BTreeMap::new(),
+        }
     }
 
     /// Counts a lock, and keeps it if it is one of the gravest.

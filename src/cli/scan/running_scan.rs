@@ -110,6 +110,7 @@ impl<'a> RunningScan<'a> {
                 Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().map(Choice::protocol)))?,
                 Glance::Moving => self.summary.moving += 1,
                 Glance::Forbidden => self.summary.forbidden += 1,
+                Glance::TooLarge => self.summary.too_large += 1,
                 Glance::Other => {}
             }
         }

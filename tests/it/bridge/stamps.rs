@@ -46,6 +46,7 @@ fn a_marked_stamp_is_known_as_a_bridges() {
             kind: "string".to_owned(),
             value: Some(value),
             fields: Vec::new(),
+            is_too_large: false,
             ttl: Ttl::NO_EXPIRY,
         };
         let finding = Finding::of(sight);
@@ -66,6 +67,7 @@ fn a_stamp_beyond_every_lease_is_known_whatever_its_lease_and_eight_letters_are_
             kind: "string".to_owned(),
             value: Some(value),
             fields: Vec::new(),
+            is_too_large: false,
             ttl: Ttl(60_000),
         })
     };
