@@ -163,6 +163,10 @@ impl Report for Planned {
                     "{GOOD}The old clients exclude each other today{GOOD:#}, but for the races of the first phase.\n"
                 )
             }
+            true if !self.phases.first().is_some_and(|phase| phase.exhausted) => {
+                "The old clients exclude each other today, as far as was explored: there is more of the first phase.\n"
+                    .to_owned()
+            }
             true => format!("{GOOD}The old clients exclude each other today.{GOOD:#}\n"),
             false => {
                 let stolen = self.stolen.join(", ");
