@@ -125,7 +125,15 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         states.tell(progress);
     });
     drop(states);
-    let plan = planned.map_err(|refused| Failure::new(Exit::No, format_args!("{refused}")))?;
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(refused) => {
+            if global.json {
+                output::print(&Planned::refused(&args.fleet, &args.to, &refused), global)?;
+            }
+            return Err(Failure::new(Exit::No, refused));
+        }
+    };
     if !args.language.is_empty() && !plan.excludes_itself() {
         let refused = "the packages refuse this fleet, whose members do not exclude each other: leave out --language";
         return Err(Failure::new(Exit::Usage, refused));

@@ -13,7 +13,9 @@ use super::explanation::explanation;
 use super::exploration::grouped;
 use super::step_text;
 use crate::explore::Property;
-use crate::plan::{EXAMPLE_BEGINS, EXAMPLE_LEASE, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
+use crate::legacy::Dialect;
+use crate::plan::{EXAMPLE_BEGINS, EXAMPLE_LEASE, NoPlan, PhaseBounds, PhaseResult, PhaseVerdict, Plan, Residual};
+use crate::protocols::Choice;
 use crate::race_id::RaceId;
 use crate::wire::Printable;
 use advice::Advice;
@@ -26,17 +28,20 @@ pub use languages::Language;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Planned {
     fleet: Vec<&'static str>,
-    bridge: String,
+    /// Why there is no plan, if there is none: then nothing is known of what `null` stands for, and there are no phases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    bridge: Option<String>,
     /// The old clients behind guards, as `explore --client` names them, if the plan is for guards.
     #[serde(skip_serializing_if = "Option::is_none")]
     guarded: Option<String>,
-    stamp_of: &'static str,
+    stamp_of: Option<&'static str>,
     /// If a language was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     example_stamp: Option<ExampleStamp>,
     to: String,
     /// Whether no dialect of the fleet takes over a lock that another holds.
-    excludes_itself: bool,
+    excludes_itself: Option<bool>,
     /// The values that show that one does.
     stolen: Vec<String>,
     safe: bool,
@@ -138,15 +143,33 @@ impl Planned {
         };
         Self {
             fleet: fleet.clone(),
-            bridge: plan.bridge(),
+            refused: None,
+            bridge: Some(plan.bridge()),
             guarded: plan.guarded(),
-            stamp_of: plan.stamp_of.name,
+            stamp_of: Some(plan.stamp_of.name),
             example_stamp: (!languages.is_empty()).then(|| ExampleStamp::of(plan)),
             to: plan.to.clone(),
-            excludes_itself: plan.excludes_itself(),
+            excludes_itself: Some(plan.excludes_itself()),
             stolen: plan.stolen.iter().map(ToString::to_string).collect(),
             safe: plan.is_safe(),
             phases: plan.phases.iter().map(step).collect(),
+        }
+    }
+
+    /// That there is no plan for this fleet.
+    pub fn refused(fleet: &[&'static Dialect], to: &Choice, because: &NoPlan) -> Self {
+        Self {
+            fleet: fleet.iter().map(|dialect| dialect.name).collect(),
+            refused: Some(because.to_string()),
+            bridge: None,
+            guarded: None,
+            stamp_of: None,
+            example_stamp: None,
+            to: to.to_string(),
+            excludes_itself: None,
+            stolen: Vec::new(),
+            safe: false,
+            phases: Vec::new(),
         }
     }
 }
@@ -157,7 +180,11 @@ const BAD: Style = AnsiColor::Red.on_default();
 
 impl Report for Planned {
     fn text(&self, _width: Option<u16>) -> String {
-        let mut text = match self.excludes_itself {
+        if let Some(because) = &self.refused {
+            return format!("{because}\n");
+        }
+        let excludes_itself = self.excludes_itself == Some(true);
+        let mut text = match excludes_itself {
             true if self.phases.first().is_some_and(PhaseRow::breaks_exclusion) => {
                 format!(
                     "{GOOD}The old clients exclude each other today{GOOD:#}, but for the races of the first phase.\n"
@@ -175,7 +202,10 @@ impl Report for Planned {
         };
         let way = match &self.guarded {
             Some(guarded) => format!("behind guards: {guarded}"),
-            None => format!("across {}\nThe stamp in the old key is one that {} reads.", self.bridge, self.stamp_of),
+            None => {
+                let [bridge, dialect] = [self.bridge.as_deref(), self.stamp_of].map(Option::unwrap_or_default);
+                format!("across {bridge}\nThe stamp in the old key is one that {dialect} reads.")
+            }
         };
         text += &format!("{} to {}, {way}\n", self.fleet.join(" + "), self.to);
         text += &self.example_stamp.as_ref().map(ExampleStamp::text).unwrap_or_default();
@@ -187,7 +217,7 @@ impl Report for Planned {
             phases.collect::<Vec<_>>().join(", ")
         };
         let (broken, open) = (named(UNSAFE), named(NOT_EXHAUSTED));
-        text += &match (self.safe, self.excludes_itself) {
+        text += &match (self.safe, excludes_itself) {
             (true, _) => format!(
                 "\n{GOOD}Safe within these bounds:{GOOD:#} no phase has a race that the old clients do not have among \
                  themselves.\n"

@@ -92,6 +92,13 @@ fn a_fleet_without_a_bridge_gets_the_reason() {
         "{ended:?}"
     );
     assert!(ended.stderr.contains("jedis-lock-2015 takes 1800000002 as php-getset writes it"), "{ended:?}");
+
+    let ended = done(lockshift(), ["plan", "--fleet", "jedis-lock-2015,php-getset", "--json"]);
+    let json = ended.json();
+    conforms("plan", &json);
+    assert_eq!((ended.code, &json["safe"], &json["phases"]), (Some(1), &false.into(), &serde_json::json!([])));
+    assert_eq!((&json["bridge"], &json["excludes_itself"]), (&Value::Null, &Value::Null));
+    assert_eq!(ended.stderr, format!("lockshift: {}\n", json["refused"].as_str().unwrap()));
 }
 
 #[test]
