@@ -88,8 +88,8 @@ fn begin(mode: Subcommands, global: &GlobalOptions) -> Result<Exit, Failure> {
         Subcommands::Watch(args) => watch::run(&args, global),
         Subcommands::Guard(args) => guard::run(&args, global),
         Subcommands::Protocols(args) => protocols::run(&args, global),
-        Subcommands::Completions(args) => completions::run(&args, Args::command()),
-        Subcommands::Man(args) => man::run(&args, Args::command()),
+        Subcommands::Completions(args) => completions::run(&args, Args::command(), global),
+        Subcommands::Man(args) => man::run(&args, Args::command(), global),
         Subcommands::Supervise(args) => supervise::run(&args),
     }
 }

@@ -6,6 +6,7 @@ use clap::Command;
 use clap_complete::Shell;
 
 use super::exit::{Exit, Failure, unless_closed};
+use super::global_options::GlobalOptions;
 
 /// Print the completions for a shell
 #[derive(Debug, clap::Args)]
@@ -16,7 +17,8 @@ pub(super) struct Args {
 }
 
 /// Prints them.
-pub(super) fn run(args: &Args, mut whole: Command) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, mut whole: Command, global: &GlobalOptions) -> Result<Exit, Failure> {
+    global.refuse_json("completions", "a script")?;
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut whole, "lockshift", &mut script);
     unless_closed(io::stdout().write_all(&script))?;

@@ -6,6 +6,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use super::exit::{Exit, Failure, unless_closed};
+use super::global_options::GlobalOptions;
 
 /// Print the manual page
 #[derive(Debug, clap::Args)]
@@ -16,7 +17,10 @@ pub(super) struct Args {
 }
 
 /// Prints it.
-pub(super) fn run(args: &Args, mut whole: Command) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, whole: Command, global: &GlobalOptions) -> Result<Exit, Failure> {
+    global.refuse_json("man", "a manual page")?;
+    // `lockshift help` has no page of its own.
+    let mut whole = whole.disable_help_subcommand(true);
     whole.build();
     let chosen = match &args.command {
         None => &whole,

@@ -139,12 +139,26 @@ fn an_empty_address_in_the_environment_counts_as_unset() {
 }
 
 #[test]
+fn what_has_no_json_refuses_to_print_any() {
+    for args in [&["man"][..], &["man", "run"], &["completions", "bash"]] {
+        let refused = done(lockshift(), [args, &["--json"]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains("not JSON: leave out --json"), "{args:?}: {refused:?}");
+    }
+}
+
+#[test]
 fn it_has_manual_pages() {
     let whole = done(lockshift(), ["man"]);
     assert!(whole.stdout.starts_with(".ie") && whole.stdout.contains(".TH lockshift 1"), "{whole:?}");
     let run = done(lockshift(), ["man", "run"]);
     assert!(run.stdout.contains("flock(1)") && run.stdout.contains("on\\-lost"), "{run:?}");
-    assert_eq!(done(lockshift(), ["man", "nonesuch"]).code, Some(2));
+    for unknown in ["nonesuch", "help"] {
+        let refused = done(lockshift(), ["man", unknown]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused:?}");
+        assert!(refused.stderr.contains(&format!("there is no command `{unknown}`")), "{refused:?}");
+    }
+    assert!(!whole.stdout.contains("lockshift\\-help"), "there is no such page: {whole:?}");
     for (page, example) in [(whole, "lockshift races"), (run, "lockshift run nightly\\-backup")] {
         for section in ["EXAMPLES", "EXIT STATUS", "ENVIRONMENT"] {
             assert_eq!(page.stdout.matches(&format!(".SH \"{section}\"")).count(), 1, "{section}: {page:?}");
