@@ -28,7 +28,7 @@ use replay::Replaying;
 /// independent servers needs as many addresses: several are several servers here, unless one of them says ?cluster=true.
 ///
 /// Exit status 1 means that something is not as described: a race was not reproduced, a remedy not clean, or the server
-/// answered otherwise.
+/// answered otherwise; 3 that --replay could not replay any schedule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -63,20 +63,22 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let mut races = Races::default();
     let states = StateProgress::new();
     let mut results = Vec::new();
+    let mut tally = ReplayTally::default();
     for (number, race) in chosen.iter().enumerate() {
         states.begin(format!("{}/{} {}", number + 1, chosen.len(), race.id));
         let result = race.explored(threads(), &mut |what, progress| states.tell_of(what, progress));
         let replayed = replaying.as_ref().map(|replaying| replaying.replay(&result)).transpose()?.flatten();
+        tally.add(replayed.as_ref());
         if let (Some(pages), Some(page)) = (&pages, race_page(&result)) {
             pages.write(race.id.name(), &page)?;
         }
         if args.mermaid.is_some() {
             drop(states);
-            return draw(&result);
+            return draw(&result, &tally);
         }
         if args.show.is_some() {
             drop(states);
-            return tell(&result, replayed, global);
+            return tell(&result, replayed, &tally, global);
         }
         races.add(&result, replayed);
         results.push(result);
@@ -86,24 +88,52 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         pages.write("index", &races_index(&results))?;
     }
     output::print(&races, global)?;
-    Ok(verdict(races.are_as_described()))
+    verdict(races.are_as_described(), &tally)
 }
 
-fn draw(result: &RaceResult) -> Result<Exit, Failure> {
+fn draw(result: &RaceResult, tally: &ReplayTally) -> Result<Exit, Failure> {
     if let Some(diagram) = mermaid(result) {
         output::text(&diagram)?;
     }
-    Ok(verdict(result.is_as_described()))
+    verdict(result.is_as_described(), tally)
 }
 
-fn tell(result: &RaceResult, replayed: Option<Replayed>, global: &GlobalOptions) -> Result<Exit, Failure> {
+fn tell(
+    result: &RaceResult,
+    replayed: Option<Replayed>,
+    tally: &ReplayTally,
+    global: &GlobalOptions,
+) -> Result<Exit, Failure> {
     let detail = RaceDetail::of(result, replayed);
     output::print(&detail, global)?;
-    Ok(verdict(detail.is_as_described()))
+    verdict(detail.is_as_described(), tally)
 }
 
-fn verdict(is_as_described: bool) -> Exit {
-    if is_as_described { Exit::Yes } else { Exit::No }
+/// What came of replaying, where that was asked for.
+#[derive(Debug, Default)]
+struct ReplayTally {
+    any: bool,
+    /// Why a schedule was not replayed: the first one.
+    why_not: Option<String>,
+}
+
+impl ReplayTally {
+    fn add(&mut self, replayed: Option<&Replayed>) {
+        match replayed {
+            None => {}
+            Some(Replayed::Same | Replayed::Otherwise) => self.any = true,
+            Some(Replayed::Not(why)) => self.why_not = self.why_not.take().or_else(|| Some(why.clone())),
+        }
+    }
+}
+
+/// That all is as described is no answer to `--replay` if nothing was replayed.
+fn verdict(is_as_described: bool, tally: &ReplayTally) -> Result<Exit, Failure> {
+    match &tally.why_not {
+        _ if !is_as_described => Ok(Exit::No),
+        Some(why) if !tally.any => Err(Failure::new(Exit::Unusable, format_args!("nothing was replayed: {why}"))),
+        Some(_) | None => Ok(Exit::Yes),
+    }
 }
 
 /// Where pages go: several need a directory.

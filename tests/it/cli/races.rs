@@ -157,6 +157,18 @@ fn a_schedule_on_three_servers_needs_three() {
     ] {
         assert!(one.stdout.contains(expected), "{expected} not in\n{}", one.stdout);
     }
+    // That nothing was replayed is no all-clear.
+    for how in [
+        &["partial-quorum-stays", "--json"][..],
+        &["partial-quorum-stays", "failover-loses-lock"],
+        &["--show", "overrun"],
+    ] {
+        let none = done_within(EXPLORING, lockshift_at(&servers[0]), [&["races", "--replay"], how].concat());
+        let is_replayed = how.contains(&"overrun");
+        assert_eq!((none.code, none.stdout.is_empty()), (Some(if is_replayed { 0 } else { 3 }), false), "{none:?}");
+        let why = "lockshift: nothing was replayed: the schedule speaks to 3 servers, and there are 1\n";
+        assert_eq!(none.stderr, if is_replayed { "" } else { why }, "{none:?}");
+    }
     let urls = servers.iter().map(Server::url).collect::<Vec<_>>();
     let three = done_within(
         EXPLORING,
