@@ -38,5 +38,5 @@ pub use hazard::{Hazard, Severity};
 pub use reader::{Reaction, Reader};
 pub use server::{ServerHazard, ServerSight};
 pub use shape::{Shapes, Sign};
-pub use sight::{LONGEST, Sight, few_fields, few_members, head, look};
+pub use sight::{Fields, LONGEST, Sight, few_fields, few_members, head, look};
 pub use token::{TokenAlphabet, TokenForm};

@@ -16,7 +16,7 @@ pub struct Sight {
     /// Its value, if it is a string that is short enough for a lock.
     pub value: Option<Vec<u8>>,
     /// Its fields, if it is a hash of few enough for a lock; of such a sorted set, its members with their scores.
-    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+    pub fields: Fields,
     /// Whether it is a hash or a sorted set of more than that, so that its fields are not known.
     pub is_too_large: bool,
     /// Its time to live in milliseconds, as PTTL says it.
@@ -73,6 +73,9 @@ fn short_value(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<u8>>> {
     }
 }
 
+/// The fields of a hash with their values, or the members of a sorted set with their scores.
+pub type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A semaphore has a thousand holders at the most, and other locks hardly more at once; a larger hash or set is not fetched.
 const MOST_FIELDS: i64 = 1024;
 /// Nor do they take more room than that on the server.
@@ -82,7 +85,7 @@ const MOST_BYTES: i64 = 256 * 1024;
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
-pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Option<Fields>> {
     if is_small(Command::new("HLEN").arg(key), key, redis)? { redis.hgetall(key).map(Some) } else { Ok(None) }
 }
 
@@ -90,7 +93,7 @@ pub fn few_fields(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<(Vec<u8>
 ///
 /// # Errors
 /// [`Pending`]: a reply is still to come, or Redis refused.
-pub fn few_members(key: &Key, redis: &mut Transcript) -> Turn<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+pub fn few_members(key: &Key, redis: &mut Transcript) -> Turn<Option<Fields>> {
     let is_small = is_small(Command::new("ZCARD").arg(key), key, redis)?;
     if is_small { redis.zrange_with_scores(key).map(Some) } else { Ok(None) }
 }
