@@ -235,12 +235,12 @@ mod tests {
         let says = |name: &str, value: &str| Reply::Array(vec![Reply::bulk(name), Reply::bulk(value)]);
         let (limit, policy) = (says("maxmemory", "1000"), says("maxmemory-policy", "volatile-lru"));
         let refused = || Reply::Error("NOPERM this user has no permissions to run the 'config|get' command".to_owned());
-        let evicts = DoctorFinding::Server(ServerHazard::Evicts { policy: "volatile-lru".to_owned() });
+        let evicts = || DoctorFinding::Server(ServerHazard::Evicts { policy: "volatile-lru".to_owned() });
         let unlimited = says("maxmemory", "0");
         assert_eq!(of_memory("maxmemory:0\r\nmaxmemory_policy:noeviction\r\n", &[]), []);
-        assert_eq!(of_memory("", &[limit.clone(), policy.clone()]), [evicts.clone()]);
-        assert_eq!(of_memory("maxmemory_policy:volatile-lru\r\n", std::slice::from_ref(&limit)), [evicts.clone()]);
-        assert_eq!(of_memory("maxmemory:1000\r\n", std::slice::from_ref(&policy)), [evicts]);
+        assert_eq!(of_memory("", &[limit.clone(), policy.clone()]), [evicts()]);
+        assert_eq!(of_memory("maxmemory_policy:volatile-lru\r\n", std::slice::from_ref(&limit)), [evicts()]);
+        assert_eq!(of_memory("maxmemory:1000\r\n", std::slice::from_ref(&policy)), [evicts()]);
         assert_eq!(of_memory("maxmemory_policy:volatile-lru\r\n", std::slice::from_ref(&unlimited)), []);
         assert_eq!(of_memory("", &[unlimited]), []);
         let full = DoctorFinding::NearlyFull { used: 950, limit: 1000 };
