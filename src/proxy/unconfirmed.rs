@@ -124,6 +124,11 @@ impl Unconfirmed {
         queued.chain(awaited).flat_map(QueuedCommand::keys)
     }
 
+    /// Whether a MULTI is on its way.
+    fn may_begin(&self) -> bool {
+        self.awaited.iter().any(|(_, effect)| matches!(effect, Effect::Begins))
+    }
+
     fn awaits(&mut self, effect: Effect, owed: u64) {
         self.awaited.push_back((self.replies + owed, effect));
     }
@@ -135,8 +140,8 @@ impl Unconfirmed {
         let is_awaited = self.awaited.front().is_some_and(|(reply, _)| *reply == self.replies);
         let effect = if is_awaited { self.awaited.pop_front().map(|(_, effect)| effect) } else { None };
         match effect {
-            // One inside another is refused, and the other goes on.
-            Some(Effect::Begins) if is_refusal && self.queued.is_none() => {
+            // One inside another is refused, and the other goes on. Another one that was sent behind it may still begin.
+            Some(Effect::Begins) if is_refusal && self.queued.is_none() && !self.may_begin() => {
                 return vec![ConnectionChange::NoTransaction];
             }
             Some(Effect::Executes) => {
@@ -233,6 +238,21 @@ mod tests {
         unconfirmed.executed(4);
         let expected = [vec![], vec![], vec![], vec![ConnectionChange::Database(1)]];
         assert_eq!(replied(&mut unconfirmed, [false, true, false, false]), expected, "one inside another");
+    }
+
+    #[test]
+    fn a_transaction_that_was_sent_behind_a_refused_one_begins() {
+        let mut unconfirmed = Unconfirmed::default();
+        // As MULTI, AUTH, MULTI, SELECT before any of them is answered.
+        unconfirmed.transaction_begins(1);
+        unconfirmed.transaction_begins(3);
+        unconfirmed.passed(ConnectionChange::Database(1), 4);
+        assert_eq!(replied(&mut unconfirmed, [true, false, false, false]), [const { Vec::new() }; 4]);
+        assert_eq!(unconfirmed.selected_in_transaction(), Some(1));
+        let mut unconfirmed = Unconfirmed::default();
+        unconfirmed.transaction_begins(1);
+        unconfirmed.transaction_begins(2);
+        assert_eq!(replied(&mut unconfirmed, [true, true]), [vec![], vec![ConnectionChange::NoTransaction]]);
     }
 
     /// A database that is selected behind MULTI, and the end of the transaction.

@@ -1,10 +1,13 @@
 //! What a client of the guard does to its lock inside MULTI.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use redis::{Commands, Connection, cmd, pipe};
 
 use crate::guard_process::GuardProcess;
-use crate::patience::until;
-use crate::server::Server;
+use crate::patience::{PATIENCE, until};
+use crate::server::{Options, Server};
 
 const STAMP: i64 = 4_102_444_800;
 
@@ -152,4 +155,33 @@ fn a_watch_of_one_key_lets_no_other_be_deleted() {
     cmd("WATCH").arg("other").arg("lock:b").arg("lock:a").exec(&mut client).unwrap();
     assert_eq!(delete(&mut client), [1], "it has seen this one");
     assert_eq!(holder.del("lock:a"), Ok(0));
+}
+
+/// The server has opened the second one, in which the lock's command waits for EXEC.
+#[test]
+fn a_transaction_that_is_sent_behind_a_refused_one_begins() {
+    const PASSWORD: &str = "sesame";
+    let refused: [&[&str]; 2] = [&["MULTI", "AUTH sesame"], &["MULTI x"]];
+    for (before, server) in refused.into_iter().zip([Options::new().password(PASSWORD), Options::new()]) {
+        let server = Server::with(&server);
+        let rules = [("lock:*".to_owned(), "php-getset")];
+        let guard = GuardProcess::start(&format!("redis://{}/", server.address()), &rules, &[]);
+        let commands = before.iter().chain(&["MULTI", "DEL lock:b", "SET a 1", "EXEC", "ECHO end"]);
+        let bytes: String = commands.map(|line| format!("{line}\r\n")).collect();
+        let [direct, guarded] = [server.address(), guard.address()].map(|address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.write_all(bytes.as_bytes()).unwrap();
+            let mut answers = Vec::new();
+            while !answers.ends_with(b"$3\r\nend\r\n") {
+                let mut piece = [0; 4_096];
+                let length = stream.read(&mut piece).unwrap();
+                assert!(length > 0, "it is closed");
+                answers.extend_from_slice(&piece[..length]);
+            }
+            String::from_utf8(answers).unwrap()
+        });
+        assert!(direct.contains("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:0\r\n+OK\r\n"), "{direct}");
+        assert_eq!(guarded, direct);
+    }
 }
