@@ -202,11 +202,13 @@ impl Traffic {
                 Head::Inline { words, length } => (&words[..], words.len(), Some(*length)),
                 Head::Array { words, count, length } => (&words[..], *count, *length),
             };
-            let Some(name) = words.first() else {
+            if count == 0 {
                 // An empty line or an empty array: Redis answers nothing.
                 passed += whole.map_or_else(|| Ok(Scanner::default().scan(rest)?.used), Ok)?;
                 continue;
-            };
+            }
+            // No command that matters has a name which is too long to wait for, but the server answers it.
+            let name = words.first().copied().unwrap_or_default();
             if self.counting == ReplyCounting::Subscribed && !is_allowed_to_subscribers(name) && !self.passes_next {
                 self.asks_next = passed > 0 || !self.to_server.is_empty();
                 if self.asks_next {
@@ -406,6 +408,23 @@ mod tests {
             traffic.to_client.clear();
             traffic.answer(&Reply::Nil);
             assert_eq!(traffic.to_client, nil.as_bytes());
+        }
+    }
+
+    /// The server answers it, and what is in the name is no command.
+    #[test]
+    fn a_command_of_which_the_name_is_too_long_to_wait_for_passes() {
+        let inner = b"*2\r\n$3\r\nDEL\r\n$6\r\nlock:a\r\n".to_vec();
+        let name = [vec![b'x'; LONGEST], inner].concat();
+        let command = [format!("*1\r\n${}\r\n", name.len()).as_bytes(), &name, b"\r\n"].concat();
+        for cut in [20, LONGEST, LONGEST + 16, command.len() - 2] {
+            let mut traffic = Traffic::default();
+            for piece in [&command[..cut], &command[cut..], b"*1\r\n$4\r\nPING\r\n"] {
+                traffic.from_client.extend_from_slice(piece);
+                assert!(traffic.advance(&GuardedKeys::default()).unwrap().is_none());
+                assert_eq!(traffic.from_client, b"", "cut at {cut}");
+            }
+            assert_eq!(traffic.owed, 2, "cut at {cut}");
         }
     }
 }

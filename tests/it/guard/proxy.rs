@@ -8,7 +8,7 @@ use redis::{Commands, Connection, ConnectionLike, RedisResult, Value, cmd};
 
 use super::server_secs;
 use crate::guard_process::GuardProcess;
-use crate::patience::until;
+use crate::patience::{pause, until};
 use crate::server::{Options, Server};
 
 fn guard(server: &Server) -> GuardProcess {
@@ -577,6 +577,26 @@ fn malformed_and_huge_frames_concern_nobody_else() {
     stream.read_exact(&mut answer).unwrap();
     let grown = memory_kb(guard.id()).saturating_sub(before);
     assert!(grown < 20_000, "memory has grown by {grown} kB");
+}
+
+/// What is in the name is no command: neither the guard's nor the server's.
+#[test]
+fn a_command_of_which_the_name_is_too_long_to_wait_for_is_answered_as_without_a_guard() {
+    let server = Server::start();
+    let guard = guard(&server);
+    let name = [vec![b'A'; 30_000], frame(&[b"SETNX", b"lock:a", b"4102444800"]), vec![b'B'; 40_000]].concat();
+    let bytes = [frame(&[&name]), frame(&[b"PING"])].concat();
+    // Cut before what looks like a command, and behind it.
+    for cut in [30_000, 60_000] {
+        let [direct, behind] = [TcpStream::connect(server.address()).unwrap(), guard.stream()].map(|mut stream| {
+            stream.write_all(&bytes[..cut]).unwrap();
+            pause(Duration::from_millis(200));
+            String::from_utf8(answers(stream, &bytes[cut..], 1_000_000_000)).unwrap()
+        });
+        assert!(direct.starts_with("-ERR unknown command") && direct.contains("+PONG"), "{direct}");
+        assert_eq!(behind, direct);
+    }
+    assert_eq!(server.connect().exists("lock:a"), Ok(false));
 }
 
 /// What a connection needs while it is idle. `cargo bench --bench guard` measures ten thousand of a release build.
