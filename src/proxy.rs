@@ -30,6 +30,7 @@ mod session;
 mod settings;
 mod shared;
 mod stream;
+mod subscriber_question;
 mod tls;
 mod traffic;
 mod turns;

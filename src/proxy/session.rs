@@ -20,6 +20,7 @@ use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
+use super::subscriber_question::{QuestionStep, SubscriberAnswer, SubscriberQuestion};
 use super::traffic::{GuardedCommand, LONGEST, RanCommand, ReadyCommand, ReplyCounting, Traffic};
 use super::unanswered::Unanswered;
 use super::unconfirmed::QueuedCommand;
@@ -387,50 +388,70 @@ impl ProxySession {
     }
 
     /// Asks whether a connection that has subscribed to channels answers commands. In version 2 of the protocol it does so
-    /// once it subscribes to none any more, and a pool may hand it on then; in version 3 always. What arrives before the
-    /// answer is passed on.
+    /// once it subscribes to none any more, and a pool may hand it on then; in version 3 always. No reply to a command before
+    /// the subscription is owed by the server now.
     async fn end_subscription(&mut self) -> Result<(), SessionEnd> {
+        let mut answer = self.ask_subscriber(SubscriberQuestion::ping).await?;
+        if answer == SubscriberAnswer::Refused {
+            // While a script is slow, or before AUTH, the server answers no PING, whether or not there is a subscription.
+            answer = self.ask_subscriber(SubscriberQuestion::time).await?;
+        }
+        self.traffic.counting = match answer {
+            SubscriberAnswer::Answers | SubscriberAnswer::Refused => ReplyCounting::Counted,
+            SubscriberAnswer::Subscribes => ReplyCounting::Subscribed,
+            SubscriberAnswer::NotPermitted => ReplyCounting::Never,
+        };
+        self.traffic.passes_next = answer == SubscriberAnswer::Subscribes;
+        Ok(())
+    }
+
+    /// Asks a question over a connection that has subscribed to channels. What else arrives is passed on.
+    async fn ask_subscriber(
+        &mut self,
+        question: fn(String) -> SubscriberQuestion,
+    ) -> Result<SubscriberAnswer, SessionEnd> {
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
-        let question = owner.token.hex();
-        let answer = Reply::bulk(question.as_bytes());
-        let to_subscriber = Reply::Array(vec![Reply::bulk("pong"), answer.clone()]);
-        Command::new("PING").arg(&question).pack(&mut self.traffic.to_server);
-        self.server.deliver(&mut self.traffic.to_server).await?;
-        let (mut frame, mut arrived) = (Vec::new(), Vec::new());
+        let mut question = question(owner.token.hex());
+        question.command().pack(&mut self.traffic.to_server);
+        let mut arrived = Vec::new();
         loop {
+            self.server.deliver(&mut self.traffic.to_server).await?;
             arrived.clear();
-            if self.server.read_into(&mut arrived).await? == 0 {
-                return Err(SessionEnd::Io);
-            }
+            self.read_server(&mut arrived).await?;
             let mut rest = &arrived[..];
             while !rest.is_empty() {
                 let Scanned { used, ended } = self.traffic.replies.scan(rest)?;
-                frame.extend_from_slice(&rest[..used]);
+                let step = question.receive(&rest[..used], ended, &mut self.traffic.to_client);
                 rest = &rest[used..];
-                let reply = ended.filter(|_| frame.len() <= LONGEST).and_then(|_| reply_of(decode::value(&frame)).ok());
-                let counting = match reply {
-                    Some(reply) if reply == answer => Some(ReplyCounting::Counted),
-                    Some(reply) if reply == to_subscriber => Some(ReplyCounting::Subscribed),
-                    // A subscription that is not permitted has the same code.
-                    Some(Reply::Error(text)) if text.contains("'ping'") => Some(ReplyCounting::Never),
-                    _ => None,
-                };
-                if let Some(counting) = counting {
-                    self.traffic.counting = counting;
-                    self.traffic.passes_next = counting == ReplyCounting::Subscribed;
-                    let before = self.traffic.to_client.len();
-                    self.traffic.to_client.extend_from_slice(rest);
-                    return Ok(self.traffic.count_replies(before)?);
-                }
-                if ended.is_some_and(|kind| kind != b'>') && self.traffic.owed > 0 {
-                    let failed = self.traffic.replies.take_failed();
-                    self.traffic.replied(self.traffic.replies.is_refusal(), &failed);
-                }
-                if ended.is_some() || frame.len() > LONGEST {
-                    self.traffic.to_client.append(&mut frame);
+                match step {
+                    QuestionStep::More => {}
+                    QuestionStep::Send(command) => command.pack(&mut self.traffic.to_server),
+                    QuestionStep::Answered(answer) => {
+                        let before = self.traffic.to_client.len();
+                        self.traffic.to_client.extend_from_slice(rest);
+                        self.traffic.count_replies(before)?;
+                        return Ok(answer);
+                    }
                 }
             }
             self.catch_up().await?;
+        }
+    }
+
+    /// Reads what the server sends next. Behind a client that has left it has [`LAST_REPLIES`] for that.
+    async fn read_server(&mut self, into: &mut Vec<u8>) -> Result<(), SessionEnd> {
+        let Self { client, server, traffic, from_client, .. } = self;
+        loop {
+            let last_reply = (*from_client != Incoming::More).then(|| Instant::now() + LAST_REPLIES);
+            let may_read = last_reply.is_none() && traffic.from_client.len() < MOST_UNREAD;
+            tokio::select! {
+                biased;
+                length = server.read_into(into) => return if length? > 0 { Ok(()) } else { Err(SessionEnd::Io) },
+                length = client.read_into(&mut traffic.from_client), if may_read => if length? == 0 {
+                    *from_client = Incoming::Ended;
+                },
+                () = due(last_reply) => return Err(SessionEnd::Io),
+            }
         }
     }
 

@@ -211,7 +211,8 @@ impl Traffic {
             let name = words.first().copied().unwrap_or_default();
             if self.counting == ReplyCounting::Subscribed && !is_allowed_to_subscribers(name) && !self.passes_next {
                 self.asks_next = passed > 0 || !self.to_server.is_empty();
-                if self.asks_next {
+                // A client may leave while an earlier command blocks it, so the replies to those are waited for elsewhere.
+                if self.asks_next || self.owed > 0 {
                     break;
                 }
                 return Ok((0, Some(ReadyCommand::AfterSubscription)));

@@ -15,6 +15,7 @@ mod remembering;
 mod renewing;
 mod replies;
 mod server_faults;
+mod subscribing;
 mod transactions;
 mod transparent;
 mod unread;
