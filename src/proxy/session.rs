@@ -724,16 +724,16 @@ impl ProxySession {
         self.traffic.observes(&command);
         self.traffic.to_server.extend_from_slice(&frame);
         let mut reading = self.begin_reply(true).await?;
-        // A reply that is longer than a lock's is not reported: the turn ends before it does.
-        let reports_early = !steers_transaction(command.name());
-        while !(reading.has_ended || reports_early && reading.is_long()) {
+        while !(reading.has_ended || reading.is_long()) {
             self.read_reply(&mut reading).await?;
         }
         if !reading.has_ended {
+            // A reply that is longer than a lock's is not reported, and the server has run the command, or the transaction: the
+            // turn does not wait for a client that may be slow to read all of it.
+            self.exchanged(&command, None).await?;
             self.report_exchange(&command, None);
             drop(turn);
-            let reply = self.end_reply(reading).await?;
-            return self.exchanged(&command, reply.as_ref()).await;
+            return self.end_reply(reading).await.map(drop);
         }
         let reply = reading.into_reply();
         self.exchanged(&command, reply.as_ref()).await?;

@@ -636,7 +636,7 @@ fn the_limit_of_open_files_is_reported_and_other_clients_are_served() {
     });
 }
 
-fn memory_kb(id: u32) -> u64 {
+pub(super) fn memory_kb(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

@@ -10,6 +10,7 @@ use redis::{Commands, cmd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use super::leaving::{block_on, settings};
+use super::proxy::memory_kb;
 use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::PATIENCE;
@@ -146,4 +147,29 @@ fn a_deletion_of_several_keys_is_answered_behind_a_reply_that_waits() {
         replies
     });
     assert!(replies.starts_with(b"$66560\r\nxx") && replies.ends_with(b"xx\r\n:2\r\n"));
+}
+
+/// The limit of what is kept for a client holds for the replies of a transaction as for any other.
+#[test]
+fn the_replies_of_an_observed_transaction_wait_for_a_client_that_does_not_read() {
+    const READS: usize = 8;
+    let server = Server::start();
+    let guard = guarding(&server, "observe");
+    server.connect().set::<_, _, ()>("big", huge()).unwrap();
+    let before = memory_kb(guard.id());
+    let mut stream = guard.stream();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let commands = [packed(&["MULTI"]), packed(&["GET", "lock:a"]), packed(&["GET", "big"]).repeat(READS)].concat();
+    stream.write_all(&[commands, packed(&["EXEC"]), packed(&["ECHO", "end"])].concat()).unwrap();
+    let mut most = 0;
+    for _ in 0..20 {
+        crate::patience::pause(Duration::from_millis(50));
+        most = most.max(memory_kb(guard.id()).saturating_sub(before));
+    }
+    assert!(most < 80 << 10, "memory has grown by {most} kB");
+    let queued = "+OK\r\n".len() + (1 + READS) * "+QUEUED\r\n".len();
+    let ran = "*9\r\n$-1\r\n".len() + READS * ("$25165824\r\n\r\n".len() + (24 << 20));
+    let mut replies = vec![0; queued + ran + "$3\r\nend\r\n".len()];
+    stream.read_exact(&mut replies).unwrap();
+    assert!(replies.ends_with(b"\r\n$3\r\nend\r\n"));
 }
