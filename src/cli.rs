@@ -21,6 +21,8 @@ mod html_pages;
 mod identity;
 mod inspect;
 mod key_progress;
+mod line_printer;
+mod logger;
 mod man;
 mod matrix;
 mod named;
@@ -61,8 +63,11 @@ use global_options::GlobalOptions;
 
 /// Runs what was typed, and ends with the exit status that `lockshift --help` lists.
 pub fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off,lockshift::guard=warn")).init();
     let Args { global, mode } = Args::parse();
+    // The guard serves clients, whether or not its messages are read: it has a logger that does not wait for that.
+    if !matches!(mode, Subcommands::Guard(_)) {
+        logger::log_at_once();
+    }
     match begin(mode, &global) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.tell().into(),

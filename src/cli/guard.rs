@@ -9,6 +9,7 @@ mod live_audit;
 mod mode;
 mod options;
 
+use std::io;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
@@ -21,8 +22,10 @@ use self::event_line::EventLine;
 use self::event_log::EventLog;
 use self::live_audit::LiveAudit;
 use self::options::GuardOptions;
-use super::exit::{Exit, Failure, error_line};
+use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
+use super::line_printer::LinePrinter;
+use super::logger;
 use super::os_error;
 use super::output;
 use crate::audit::Finding;
@@ -30,8 +33,17 @@ use crate::proxy::{ProxyCounters, ProxyCounts, ProxyEvent, ProxySettings, Settin
 use crate::race_id::RaceId;
 use crate::report::GuardStatistics;
 
-/// Runs the proxy until it is asked to end.
+/// Runs the proxy until it is asked to end. A thread of its own prints what it logs: clients are served, and the guard can be
+/// ended, where nobody reads that.
 pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> {
+    let messages = LinePrinter::start(io::stderr())?;
+    logger::log_by(&messages);
+    let ended = run_until_asked(args, global, &messages);
+    messages.finish();
+    ended
+}
+
+fn run_until_asked(args: &Args, global: &GlobalOptions, messages: &LinePrinter) -> Result<Exit, Failure> {
     let options = GuardOptions::of(args)?;
     let settings = options.settings()?;
     // Each client needs two descriptors, and the soft limit is often 1,024.
@@ -42,7 +54,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     // It accepts clients; each core has a thread that serves them.
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build().map_err(|error| failed(&error))?;
-    let counts = runtime.block_on(serve(args, options, settings, log.clone()))?;
+    let counts = runtime.block_on(serve(args, options, settings, log.clone(), messages))?;
     output::print(&GuardStatistics(counts), global)?;
     match log.and_then(|log| log.failure()) {
         Some(error) => Err(failed(&format_args!("the events are incomplete: {}", os_error::sentence(&error)))),
@@ -55,6 +67,7 @@ async fn serve(
     options: GuardOptions,
     settings: ProxySettings,
     log: Option<Arc<EventLog>>,
+    messages: &LinePrinter,
 ) -> Result<ProxyCounts, Failure> {
     let unusable = |error: std::io::Error| {
         Failure::new(Exit::Unusable, format_args!("cannot listen on {}: {error}", options.listen))
@@ -76,8 +89,8 @@ async fn serve(
     let has_files = args.config.is_some() || options.listen_tls.is_some() || log.is_some();
     let hangup = has_files.then(|| signal(SignalKind::hangup())).transpose().map_err(unusable)?;
     // To standard error: standard output is for the counts.
-    error_line(format_args!("lockshift guard: listening on {}", guard.address()));
-    let reloading = reload(args, options, guard.settings(), log, hangup);
+    messages.line(&format!("lockshift guard: listening on {}", guard.address()));
+    let reloading = reload(args, options, guard.settings(), log, hangup, messages);
     let end = async move {
         tokio::select! {
             _ = terminate.recv() => {}
@@ -114,6 +127,7 @@ async fn reload(
     handle: SettingsHandle,
     log: Option<Arc<EventLog>>,
     hangup: Option<Signal>,
+    messages: &LinePrinter,
 ) {
     let Some(mut hangup) = hangup else { return std::future::pending().await };
     while hangup.recv().await.is_some() {
@@ -132,7 +146,7 @@ async fn reload(
                     log::warn!(target: "lockshift::guard", "{name} has changed: restart the guard to use it");
                 });
                 handle.replace(settings);
-                error_line(format_args!("lockshift guard: guards were read again: {}", new.described()));
+                messages.line(&format!("lockshift guard: guards were read again: {}", new.described()));
             }
             Err(failure) => log::error!(
                 target: "lockshift::guard",

@@ -16,6 +16,8 @@ pub(crate) struct GuardProcess {
     /// What it has written to standard error since it began to listen.
     messages: Arc<Mutex<Vec<String>>>,
     reader: Option<JoinHandle<()>>,
+    /// Its standard error, if nobody reads that.
+    unread: Option<Box<dyn Iterator<Item = String> + Send + Sync>>,
     address: String,
 }
 
@@ -43,6 +45,11 @@ impl GuardProcess {
         Self::spawn(command.args(unlimited.get_args()).env_remove("RUST_LOG"))
     }
 
+    /// Starts a guard of which nobody reads the messages.
+    pub(crate) fn unheard(server: &str, rules: &[(String, &str)], args: &[&str]) -> Self {
+        Self::reading(Self::command("127.0.0.1:0", server, rules, args).env_remove("RUST_LOG"), false)
+    }
+
     fn command(listen: &str, server: &str, rules: &[(String, &str)], args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
         command.args(["guard", "--listen", listen, "--redis", server]).args(args);
@@ -53,6 +60,10 @@ impl GuardProcess {
     }
 
     fn spawn(command: &mut Command) -> Self {
+        Self::reading(command, true)
+    }
+
+    fn reading(command: &mut Command, is_read: bool) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command was built");
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
         let mut before = Vec::new();
@@ -63,10 +74,14 @@ impl GuardProcess {
         });
         let address = address.unwrap_or_else(|| panic!("it does not listen: {before:?}"));
         let messages = Arc::new(Mutex::new(before));
-        // What it writes later must not block it.
         let kept = Arc::clone(&messages);
-        let reader = std::thread::spawn(move || lines.for_each(|line| kept.lock().expect("no panic").push(line)));
-        Self { process: Some(process), messages, reader: Some(reader), address }
+        let (reader, unread) = if is_read {
+            let read = move || lines.for_each(|line| kept.lock().expect("no panic").push(line));
+            (Some(std::thread::spawn(read)), None)
+        } else {
+            (None, Some(Box::new(lines) as Box<dyn Iterator<Item = String> + Send + Sync>))
+        };
+        Self { process: Some(process), messages, reader, unread, address }
     }
 
     /// Waits until it has written a line with this text to standard error.
@@ -117,7 +132,10 @@ impl GuardProcess {
     pub(crate) fn done(mut self) -> (Output, Vec<String>) {
         let mut process = self.process.take().expect("it ends once");
         until("the guard ends", || process.try_wait().expect("the child is ours"));
-        self.reader.take().expect("it ends once").join().expect("the thread does not panic");
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("the thread does not panic");
+        }
+        self.messages.lock().expect("no panic").extend(self.unread.take().into_iter().flatten());
         let messages = std::mem::take(&mut *self.messages.lock().expect("no panic"));
         (process.wait_with_output().expect("its output can be read"), messages)
     }

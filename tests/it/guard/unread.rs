@@ -149,6 +149,28 @@ fn a_deletion_of_several_keys_is_answered_behind_a_reply_that_waits() {
     assert!(replies.starts_with(b"$66560\r\nxx") && replies.ends_with(b"xx\r\n:2\r\n"));
 }
 
+/// A log that nobody reads, as that of a program which is started with a pipe and forgotten.
+#[test]
+fn clients_are_served_and_the_guard_ends_while_nobody_reads_its_messages() {
+    let server = Server::start();
+    let guard = GuardProcess::unheard(&server.url(), &[("lock:*".to_owned(), "php-getset")], &[]);
+    let mut served = guard.connect();
+    // More than a pipe holds, and more than the guard keeps.
+    let name = "x".repeat(20_000);
+    for number in 0..60 {
+        let mut client = guard.connect();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert_eq!(client.del(format!("lock:{number}:{name}")), Ok(0), "client {number}");
+    }
+    served.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(cmd("PING").query(&mut served), Ok("PONG".to_owned()));
+    drop(served);
+    guard.terminate();
+    let (output, messages) = guard.done();
+    assert!(output.status.success(), "{output:?}");
+    assert!(messages.iter().any(|message| message.contains("was ignored")), "what fitted was written");
+}
+
 /// The limit of what is kept for a client holds for the replies of a transaction as for any other.
 #[test]
 fn the_replies_of_an_observed_transaction_wait_for_a_client_that_does_not_read() {
