@@ -2,8 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::event_line::EventLine;
 use crate::cli::exit::{Exit, Failure};
@@ -28,7 +32,7 @@ struct Writing {
 impl EventLog {
     /// A log that is appended to this file.
     pub(super) fn append_to(path: &Path) -> Result<Self, Failure> {
-        let file = open(path).map_err(|error| {
+        let file = open(path, OFlags::empty()).map_err(|error| {
             let because = os_error::sentence(&error);
             Failure::new(Exit::Unusable, format_args!("cannot write {}: {because}", path.display()))
         })?;
@@ -37,7 +41,8 @@ impl EventLog {
 
     /// Goes on in a new file of the same name: the old one may have been renamed.
     pub(super) fn reopen(&self) -> io::Result<()> {
-        let file = open(&self.path)?;
+        // The guard does not wait for a reader of a pipe now.
+        let file = open(&self.path, OFlags::NONBLOCK)?;
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         (writing.file, writing.has_stopped) = (file, false);
         Ok(())
@@ -52,8 +57,7 @@ impl EventLog {
         }
         let mut text = serde_json::to_vec(&line(host::wall())).expect("an event can be written as JSON");
         text.push(b'\n');
-        // One write for each line: what is read meanwhile ends with a complete line.
-        if let Err(error) = writing.file.write_all(&text) {
+        if let Err(error) = write_line(&mut writing.file, &text) {
             log::error!(target: "lockshift::guard", "cannot write events any more, until SIGHUP opens the file anew: {error}");
             writing.has_stopped = true;
             writing.failed.get_or_insert(error);
@@ -66,6 +70,35 @@ impl EventLog {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags.bits().try_into().map_err(io::Error::other)?;
+    let file = OpenOptions::new().create(true).append(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        // All clients would wait for its reader.
+        fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::NONBLOCK)?;
+    }
+    Ok(file)
+}
+
+/// Writes a line, at once if possible: what is read meanwhile ends with a complete line. A pipe that is full is tried again for
+/// about a second.
+fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let (mut rest, mut pauses) = (line, 50);
+    while !rest.is_empty() {
+        match file.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if pauses == 0 {
+                    return Err(io::Error::other("the pipe is full, and nobody reads it"));
+                }
+                pauses -= 1;
+                host::sleep(PAUSE);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::server_secs;
 use crate::guard_process::GuardProcess;
-use crate::patience::until;
+use crate::patience::{PATIENCE, until};
 use crate::server::Server;
 
 /// A directory with this text in `guard.toml`, and the path of that.
@@ -115,4 +115,28 @@ fn events_go_on_in_a_new_file_after_a_disk_that_was_full() {
     guard.terminate();
     let (ended, _) = guard.done();
     assert_eq!(ended.status.code(), Some(3), "they are incomplete");
+}
+
+/// Clients do not wait for the reader of the events.
+#[test]
+fn a_pipe_of_events_that_nobody_reads_stops_no_client() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let events = directory.path().join("events");
+    assert!(std::process::Command::new("mkfifo").arg(&events).status().unwrap().success());
+    // It is open for both, so that neither side waits for the other one to open it.
+    let pipe = std::fs::OpenOptions::new().read(true).write(true).open(&events).unwrap();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let guard = GuardProcess::start(&server.url(), &rules, &["--events", &events.display().to_string()]);
+    let mut client = guard.connect();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    let name = "x".repeat(20_000);
+    for number in 0..10 {
+        assert_eq!(client.set_nx(format!("lock:{number}:{name}"), 4_102_444_800_i64), Ok(true), "lock {number}");
+    }
+    guard.until_message("cannot write events any more, until SIGHUP opens the file anew: the pipe is full");
+    drop(client);
+    guard.terminate();
+    assert_eq!(guard.done().0.status.code(), Some(3), "they are incomplete");
+    drop(pipe);
 }
