@@ -100,7 +100,7 @@ fn quote_or_backslash(text: &[u8]) -> Option<usize> {
 /// The high bits of those of eight bytes that are this one, and perhaps of some above it.
 fn high_bits_of(bytes: u64, byte: u8) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    let zero_if_found = bytes ^ u64::from(byte) * ONES;
+    let zero_if_found = bytes ^ (u64::from(byte) * ONES);
     zero_if_found.wrapping_sub(ONES) & !zero_if_found & (ONES << 7)
 }
 
