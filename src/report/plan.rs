@@ -28,7 +28,7 @@ pub use languages::Language;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Planned {
     fleet: Vec<&'static str>,
-    /// Why there is no plan, if there is none: then nothing is known of what `null` stands for, and there are no phases.
+    /// Why no plan could be made. The phases are missing then, and a field that is `null` is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
     bridge: Option<String>,
