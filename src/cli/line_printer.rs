@@ -25,8 +25,10 @@ struct SharedLines {
 
 #[derive(Default)]
 struct WaitingLines {
-    /// Whole lines.
-    text: Vec<u8>,
+    /// Each is printed by one write. It may begin with a line feed of its own.
+    lines: Vec<Vec<u8>>,
+    /// How many bytes they have.
+    length: usize,
     /// How many lines did not fit behind them.
     left_out: u64,
     /// Whether the thread prints what has waited before.
@@ -46,7 +48,7 @@ impl LinePrinter {
 
     /// Prints a line. Does not wait for that.
     pub(super) fn line(&self, line: &str) {
-        self.0.add(format!("{line}\n").as_bytes());
+        self.0.add(format!("{line}\n").into_bytes());
     }
 
     /// Waits until everything is printed, but not for ever.
@@ -60,7 +62,7 @@ impl LinePrinter {
 /// A logger writes each of its lines at once.
 impl Write for LinePrinter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.add(line);
+        self.0.add(line.to_vec());
         Ok(line.len())
     }
 
@@ -74,7 +76,7 @@ impl SharedLines {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, line: &[u8]) {
+    fn add(&self, line: Vec<u8>) {
         self.lock().add(line);
         self.changed.notify_all();
     }
@@ -82,11 +84,11 @@ impl SharedLines {
     fn print_to(&self, mut output: impl Write) {
         loop {
             let waiting = self.changed.wait_while(self.lock(), |lines| lines.is_empty());
-            let text = waiting.unwrap_or_else(PoisonError::into_inner).take();
+            let lines = waiting.unwrap_or_else(PoisonError::into_inner).take();
             // One write for each line: another program may write there, too, and its words would stand in the middle.
-            for line in text.split_inclusive(|byte| *byte == b'\n') {
+            for line in lines {
                 // Nothing can be reported if this fails.
-                let _ = output.write_all(line);
+                let _ = output.write_all(&line);
             }
             self.lock().is_printing = false;
             self.changed.notify_all();
@@ -96,33 +98,31 @@ impl SharedLines {
 
 impl WaitingLines {
     fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.left_out == 0
+        self.lines.is_empty() && self.left_out == 0
     }
 
-    fn add(&mut self, line: &[u8]) {
+    fn add(&mut self, line: Vec<u8>) {
         // A line behind one that was left out would stand before the sentence that says so.
-        if self.left_out > 0 || self.text.len() + line.len() > MOST_WAITING {
+        if self.left_out > 0 || self.length + line.len() > MOST_WAITING {
             self.left_out += 1;
         } else {
-            self.text.extend_from_slice(line);
+            self.length += line.len();
+            self.lines.push(line);
         }
     }
 
     /// What is printed next.
-    fn take(&mut self) -> Vec<u8> {
+    fn take(&mut self) -> Vec<Vec<u8>> {
         self.is_printing = true;
-        let mut text = std::mem::take(&mut self.text);
-        match std::mem::take(&mut self.left_out) {
-            0 => {}
-            1 => {
-                text.extend(format!("{}\n", warning("a message was left out: nobody has read those before it")).bytes())
-            }
-            many => {
-                let sentence = format_args!("{many} messages were left out: nobody has read those before them");
-                text.extend(format!("{}\n", warning(sentence)).bytes());
-            }
-        }
-        text
+        self.length = 0;
+        let mut lines = std::mem::take(&mut self.lines);
+        let left_out = match std::mem::take(&mut self.left_out) {
+            0 => return lines,
+            1 => warning("a message was left out: nobody has read those before it"),
+            many => warning(format_args!("{many} messages were left out: nobody has read those before them")),
+        };
+        lines.push(format!("{left_out}\n").into_bytes());
+        lines
     }
 }
 
