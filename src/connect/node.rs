@@ -149,9 +149,10 @@ impl Node {
 }
 
 /// A user without a password logs in with an empty one, which Redis accepts of those that have none. The `redis` crate would not
-/// log in at all, and all commands would be sent as the user `default`.
+/// log in at all, and all commands would be sent as the user `default`; of that one it is right, and servers before Redis 6 have
+/// no other.
 fn with_password(settings: RedisConnectionInfo) -> RedisConnectionInfo {
-    let is_without = settings.username().is_some() && settings.password().is_none();
+    let is_without = settings.username().is_some_and(|user| user != "default") && settings.password().is_none();
     if is_without { settings.set_password("") } else { settings }
 }
 
