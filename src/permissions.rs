@@ -83,20 +83,11 @@ impl Permissions {
     /// As ACL SETUSER takes them to add them to what a user has, in one selector: `(~lock:* -@all +set)`. It takes nothing away,
     /// and permits nothing else on other keys. Redis 7.0 and later.
     pub fn selector(&self) -> String {
-        // A selector is read as words with quotes, and ends with the first word that ends with a bracket.
-        let readable = |patterns: &BTreeSet<String>| {
-            patterns.iter().map(|pattern| pattern.replace(['(', ')', '"', '\''], "?")).collect()
-        };
+        // A selector ends with the first word that ends with a bracket.
+        let readable =
+            |patterns: &BTreeSet<String>| patterns.iter().map(|pattern| pattern.replace(['(', ')'], "?")).collect();
         let (keys, channels) = (readable(&self.keys), readable(&self.channels));
         format!("({})", Self { keys, channels, commands: self.commands.clone() }.rule())
-    }
-
-    /// As ACL SETUSER takes them to add them to what a user has: `~lock:* +set`. Each command is then permitted on all keys of that
-    /// user, and all its commands on each key.
-    pub fn addition(&self) -> String {
-        let commands = self.commands.iter().map(|command| format!("+{command}"));
-        let patterns = [patterns('~', &self.keys), patterns('&', &self.channels)].concat();
-        patterns.into_iter().chain(commands).collect::<Vec<_>>().join(" ")
     }
 
     /// Both together.
@@ -170,7 +161,8 @@ fn patterns(sign: char, patterns: &BTreeSet<String>) -> Vec<String> {
     if patterns.contains(EVERYTHING) {
         return vec![format!("{sign}{EVERYTHING}")];
     }
-    let is_refused = |letter: char| letter.is_ascii_whitespace() || matches!(letter, '\x0b' | '\0');
+    // Quotes would have to be quoted where the rule is typed, and within a selector.
+    let is_refused = |letter: char| letter.is_ascii_whitespace() || matches!(letter, '\x0b' | '\0' | '"' | '\'');
     patterns.iter().map(|pattern| format!("{sign}{}", pattern.replace(is_refused, "?"))).collect()
 }
 

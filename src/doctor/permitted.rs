@@ -17,21 +17,31 @@ pub(super) fn permissions(
         return Ok(Some(DoctorFinding::PermissionsNotExamined));
     };
     let [keys, channels] = [&needed.keys, &needed.channels]
-        .map(|patterns| patterns.iter().map(|pattern| CoveredPattern::of(pattern)).collect::<Vec<_>>());
-    let mut found = Permitted::default();
+        .map(|patterns| patterns.iter().map(|pattern| covered(pattern)).collect::<Vec<_>>());
+    let mut refused = Vec::new();
+    // Whether a command that takes a name may be run on some.
+    let mut is_of_fleet = false;
     for command in needed.commands.iter().filter(|name| known.is_none_or(|known| known.contains(*name))) {
-        let names = NamedBy::of(command);
-        let patterns = match names {
+        let patterns = match NamedBy::of(command) {
             NamedBy::Keys => keys.as_slice(),
             NamedBy::Channels => &channels,
             NamedBy::Nothing => &[],
         };
-        match access(command, patterns, &user, redis)? {
-            Some(access) => found.add(command, names, access),
-            None => return Ok(Some(DoctorFinding::PermissionsNotExamined)),
-        }
+        let Some(access) = access(command, patterns, &user, redis)? else {
+            return Ok(Some(DoctorFinding::PermissionsNotExamined));
+        };
+        is_of_fleet |= matches!(access, Access::OnSome | Access::OnAll);
+        refused.extend(matches!(access, Access::Never | Access::OnSome).then(|| command.clone()));
     }
-    Ok(found.finding(needed, String::from_utf8_lossy(&user).into_owned()))
+    // A selector of its own works whatever the user has, and takes nothing away. What could be added to its other rules is not
+    // known: they and each selector are tried one by one.
+    let (user, rule) = (String::from_utf8_lossy(&user).into_owned(), needed.selector());
+    Ok(match refused.is_empty() {
+        true => None,
+        false if is_of_fleet => Some(DoctorFinding::NotAllowed { user, commands: refused, rule }),
+        // Of another program: it may run no command that takes a name.
+        false => Some(DoctorFinding::UserOfOtherCommands { user, rule }),
+    })
 }
 
 /// What the first words of a command name.
@@ -53,58 +63,48 @@ impl NamedBy {
     }
 }
 
-/// A pattern, and names that it covers.
-struct CoveredPattern<'a> {
-    pattern: &'a str,
-    names: Vec<Vec<u8>>,
-}
-
-impl<'a> CoveredPattern<'a> {
-    fn of(pattern: &'a str) -> Self {
-        Self { pattern, names: covered(pattern) }
-    }
-}
-
 /// Whether a user may run a command.
-enum Access<'a> {
-    /// On no key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// On no name.
     Never,
-    /// On every name of the first patterns, and not on every one of the second; both are empty if it takes no name.
-    On { permitted: Vec<&'a str>, refused: Vec<&'a str> },
+    /// On none or some of the names that were tried: others may be permitted.
+    OnSome,
+    /// On every name that was tried.
+    OnAll,
+    /// It takes no name.
+    Nameless,
 }
 
-/// Whether this user may run a command on each of these patterns; `None` where the server does not say.
-fn access<'a>(
-    command: &str,
-    patterns: &'a [CoveredPattern<'_>],
-    user: &[u8],
-    redis: &mut Transcript,
-) -> Turn<Option<Access<'a>>> {
+/// Whether this user may run a command on the names of each of these patterns; `None` where the server does not say.
+fn access(command: &str, patterns: &[Vec<Vec<u8>>], user: &[u8], redis: &mut Transcript) -> Turn<Option<Access>> {
     let mut trial = Trial { command, user, behind: Vec::new() };
-    let (mut permitted, mut refused) = (Vec::new(), Vec::new());
     let is_script = command.starts_with("eval");
     if !is_script {
-        match trial.run(None, patterns.is_empty(), redis)? {
+        match trial.run(&[], patterns.is_empty(), redis)? {
             // It takes a name.
             Answer::TooShort => {}
-            Answer::Yes => return Ok(Some(Access::On { permitted, refused })),
+            Answer::Yes => return Ok(Some(Access::Nameless)),
             Answer::NotTheCommand => return Ok(Some(Access::Never)),
             Answer::NotTheName | Answer::Unknown => return Ok(None),
         }
     }
-    for CoveredPattern { pattern, names } in patterns {
-        let mut is_permitted = true;
-        for name in names {
-            match trial.run(Some(name), true, redis)? {
-                Answer::Yes => {}
-                Answer::NotTheName => is_permitted = false,
-                Answer::NotTheCommand => return Ok(Some(Access::Never)),
-                Answer::TooShort | Answer::Unknown => return Ok(None),
-            }
+    let each = patterns.iter().flatten().map(|name| vec![name.as_slice()]);
+    // A script may use names of all patterns at once, and one set of rules has to permit all of them.
+    let together: Vec<&[u8]> = patterns.iter().filter_map(|names| names.first().map(Vec::as_slice)).collect();
+    let together = Some(together).filter(|names| is_script && names.len() > 1);
+    let mut access = Access::OnAll;
+    for names in each.chain(together) {
+        match trial.run(&names, true, redis)? {
+            Answer::Yes => {}
+            Answer::NotTheName => access = Access::OnSome,
+            // Of several names, the server may call the command what is refused.
+            Answer::NotTheCommand if names.len() > 1 => access = Access::OnSome,
+            Answer::NotTheCommand => return Ok(Some(Access::Never)),
+            Answer::TooShort | Answer::Unknown => return Ok(None),
         }
-        if is_permitted { &mut permitted } else { &mut refused }.push(*pattern);
     }
-    Ok(Some(Access::On { permitted, refused }))
+    Ok(Some(access))
 }
 
 /// A command that is tried.
@@ -127,15 +127,16 @@ enum Answer {
 }
 
 impl Trial<'_> {
-    /// Tries it on this name; with one word more until there are enough, if it may have more.
-    fn run(&mut self, name: Option<&Vec<u8>>, may_have_more: bool, redis: &mut Transcript) -> Turn<Answer> {
+    /// Tries it on these names; with one word more until there are enough, if it may have more.
+    fn run(&mut self, names: &[&[u8]], may_have_more: bool, redis: &mut Transcript) -> Turn<Answer> {
         const MOST_WORDS: usize = 5;
+        let count = names.len().to_string();
         // A script has its text and the number of its keys before them.
-        let before: &[&str] = if self.command.starts_with("eval") { &["x", "1"] } else { &[] };
+        let before: &[&str] = if self.command.starts_with("eval") { &["x", &count] } else { &[] };
         loop {
             let dry = Command::new("ACL").arg("DRYRUN").arg(self.user);
             let dry = self.command.split('|').chain(before.iter().copied()).fold(dry, Command::arg);
-            let dry = name.into_iter().fold(dry, |dry, name| dry.arg(name.as_slice()));
+            let dry = names.iter().fold(dry, |dry, name| dry.arg(name));
             let dry = self.behind.iter().fold(dry, |dry, word| dry.arg(*word));
             match Answer::of(&redis.send(dry)?) {
                 Answer::TooShort if may_have_more && self.behind.len() < MOST_WORDS => self.behind.push("1"),
@@ -155,53 +156,5 @@ impl Answer {
             Reply::Error(text) if text.contains("wrong number of arguments") => Self::TooShort,
             _ => Self::Unknown,
         }
-    }
-}
-
-/// What was found of all commands.
-#[derive(Default)]
-struct Permitted {
-    /// The commands that are refused, at all or on some name.
-    refused: Vec<String>,
-    /// The commands that are refused at all, and the patterns that are refused to others.
-    missing: Permissions,
-    /// The patterns that are permitted to some command.
-    reached: BTreeSet<String>,
-}
-
-impl Permitted {
-    fn add(&mut self, command: &str, names: NamedBy, access: Access<'_>) {
-        match access {
-            Access::Never => {
-                self.missing.commands.insert(command.to_owned());
-                self.refused.push(command.to_owned());
-            }
-            Access::On { permitted, refused } => {
-                self.refused.extend((!refused.is_empty()).then(|| command.to_owned()));
-                self.reached.extend(permitted.into_iter().map(str::to_owned));
-                let missing =
-                    if names == NamedBy::Channels { &mut self.missing.channels } else { &mut self.missing.keys };
-                missing.extend(refused.into_iter().map(str::to_owned));
-            }
-        }
-    }
-
-    /// What that comes to, and the rule that gives this user what it lacks and leaves it what it has.
-    fn finding(self, needed: &Permissions, user: String) -> Option<DoctorFinding> {
-        let Self { refused: commands, missing, reached } = self;
-        if commands.is_empty() {
-            return None;
-        }
-        let denied: BTreeSet<_> = missing.keys.union(&missing.channels).cloned().collect();
-        if reached.is_empty() && denied.is_empty() {
-            // Of another program: it may run no command that takes a name.
-            return Some(DoctorFinding::UserOfOtherCommands { user, rule: needed.selector() });
-        }
-        // A pattern that no permitted command takes may be permitted or not, and one that is permitted to some commands alone is
-        // in a selector, or for reading: what to add to these is not known. A selector of its own needs none of them.
-        let mut patterns = needed.keys.union(&needed.channels);
-        let is_known = patterns.all(|pattern| reached.contains(pattern) != denied.contains(pattern));
-        let rule = if is_known { missing.addition() } else { needed.selector() };
-        Some(DoctorFinding::NotAllowed { user, commands, rule })
     }
 }

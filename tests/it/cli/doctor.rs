@@ -119,27 +119,43 @@ fn every_key_and_channel_of_a_fleet_is_tried() {
     }
 }
 
-/// What is granted comes on top of what the user has.
+/// What is granted comes on top of what the user has: a selector of its own, whatever that is.
 #[test]
-fn what_is_to_be_granted_is_what_is_missing() {
+fn what_is_to_be_granted_takes_nothing_away() {
     let server = Server::start();
     let selector = "(resetkeys ~lock:* resetchannels -@all +del +eval +evalsha +get +pexpire +pttl +set)";
-    for (rights, addition) in [
-        ("~* &* +@all -eval", "+eval"),
-        ("~other:* +@all", "~lock:*"),
-        ("~other:* -@all +get +set", "~lock:* +del +eval +evalsha +pexpire +pttl"),
+    for rights in [
+        "~* &* +@all -eval",
+        "~other:* +@all",
+        "~other:* -@all +get +set",
         // One name of the pattern is permitted, and another is not.
-        ("~lock:x* +@all", "~lock:*"),
-        // A user that may read the keys, and one whose scripts may not use what other commands may.
-        ("%R~lock:* +@all", selector),
-        ("~other:* +@all (~lock:* -@all +get +set +del +pexpire +pttl)", selector),
+        "~lock:x* +@all",
+        "%R~lock:* +@all",
+        // A user that has all of it but one command, and only in a selector; and one whose scripts may not use what others may.
+        "~other:* +get (~lock:* -@all +get +set +eval +evalsha +pttl +pexpire)",
+        "~other:* +@all (~lock:* -@all +get +set +del +pexpire +pttl)",
     ] {
-        let (lacking, json) = examined_as(&server, rights, 0, &["--match", "lock:*"]);
-        let change = format!("ACL SETUSER app {addition}");
+        let rights = format!("{rights} +info +time +acl|whoami +acl|dryrun +command +config|get");
+        let (lacking, json) = examined_as(&server, &rights, 0, &["--match", "lock:*"]);
+        let change = format!("ACL SETUSER app {selector}");
         let found = found(&json).into_iter().find(|(subject, _)| *subject == "permissions");
         assert_eq!((lacking.code, found), (Some(1), Some(("permissions", change.as_str()))), "{rights}: {lacking:?}");
-        let (changed, _) = examined_as(&server, &format!("{rights} {addition}"), 0, &["--match", "lock:*"]);
-        assert_eq!(changed.code, Some(0), "{rights} {addition}: {changed:?}");
+        let (changed, _) = examined_as(&server, &format!("{rights} {selector}"), 0, &["--match", "lock:*"]);
+        assert_eq!(changed.code, Some(0), "{rights}: {changed:?}");
+    }
+}
+
+/// A script uses the keys of a lock at once, so that one set of rules has to permit all of them.
+#[test]
+fn the_keys_of_a_lock_are_tried_together() {
+    let server = Server::start();
+    for fleet in ["fair", "token,announce=publish"] {
+        let apart = "+@all -eval -evalsha (~lock:* &* +@all) (~{lock:*}:* &* +@all)";
+        let (lacking, json) = examined_as(&server, apart, 0, &["--fleet", fleet, "--match", "lock:*"]);
+        assert_eq!((lacking.code, found(&json)[0].0), (Some(1), "permissions"), "{fleet}: {lacking:?}");
+        let together = "+@all -eval -evalsha (~lock:* ~{lock:*}:* &* +@all)";
+        let (whole, _) = examined_as(&server, together, 0, &["--fleet", fleet, "--match", "lock:*"]);
+        assert_eq!(whole.code, Some(0), "{fleet}: {whole:?}");
     }
 }
 
