@@ -83,10 +83,10 @@ fn access(command: &str, patterns: &[Vec<Vec<u8>>], user: &[u8], redis: &mut Tra
     if !is_script {
         match trial.run(&[], patterns.is_empty(), redis)? {
             // It takes a name.
-            Answer::TooShort => {}
-            Answer::Yes => return Ok(Some(Access::Nameless)),
-            Answer::NotTheCommand => return Ok(Some(Access::Never)),
-            Answer::NotTheName | Answer::Unknown => return Ok(None),
+            DryRunAnswer::TooShort => {}
+            DryRunAnswer::Yes => return Ok(Some(Access::Nameless)),
+            DryRunAnswer::NotTheCommand => return Ok(Some(Access::Never)),
+            DryRunAnswer::NotTheName | DryRunAnswer::Unknown => return Ok(None),
         }
     }
     let each = patterns.iter().flatten().map(|name| vec![name.as_slice()]);
@@ -96,12 +96,12 @@ fn access(command: &str, patterns: &[Vec<Vec<u8>>], user: &[u8], redis: &mut Tra
     let mut access = Access::OnAll;
     for names in each.chain(together) {
         match trial.run(&names, true, redis)? {
-            Answer::Yes => {}
-            Answer::NotTheName => access = Access::OnSome,
+            DryRunAnswer::Yes => {}
+            DryRunAnswer::NotTheName => access = Access::OnSome,
             // Of several names, the server may call the command what is refused.
-            Answer::NotTheCommand if names.len() > 1 => access = Access::OnSome,
-            Answer::NotTheCommand => return Ok(Some(Access::Never)),
-            Answer::TooShort | Answer::Unknown => return Ok(None),
+            DryRunAnswer::NotTheCommand if names.len() > 1 => access = Access::OnSome,
+            DryRunAnswer::NotTheCommand => return Ok(Some(Access::Never)),
+            DryRunAnswer::TooShort | DryRunAnswer::Unknown => return Ok(None),
         }
     }
     Ok(Some(access))
@@ -117,7 +117,7 @@ struct Trial<'a> {
 
 /// What ACL DRYRUN says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum DryRunAnswer {
     Yes,
     NotTheCommand,
     NotTheName,
@@ -128,7 +128,7 @@ enum Answer {
 
 impl Trial<'_> {
     /// Tries it on these names; with one word more until there are enough, if it may have more.
-    fn run(&mut self, names: &[&[u8]], may_have_more: bool, redis: &mut Transcript) -> Turn<Answer> {
+    fn run(&mut self, names: &[&[u8]], may_have_more: bool, redis: &mut Transcript) -> Turn<DryRunAnswer> {
         const MOST_WORDS: usize = 5;
         let count = names.len().to_string();
         // A script has its text and the number of its keys before them.
@@ -138,15 +138,15 @@ impl Trial<'_> {
             let dry = self.command.split('|').chain(before.iter().copied()).fold(dry, Command::arg);
             let dry = names.iter().fold(dry, |dry, name| dry.arg(name));
             let dry = self.behind.iter().fold(dry, |dry, word| dry.arg(*word));
-            match Answer::of(&redis.send(dry)?) {
-                Answer::TooShort if may_have_more && self.behind.len() < MOST_WORDS => self.behind.push("1"),
+            match DryRunAnswer::of(&redis.send(dry)?) {
+                DryRunAnswer::TooShort if may_have_more && self.behind.len() < MOST_WORDS => self.behind.push("1"),
                 answer => return Ok(answer),
             }
         }
     }
 }
 
-impl Answer {
+impl DryRunAnswer {
     fn of(reply: &Reply) -> Self {
         match reply {
             Reply::Status(_) => Self::Yes,
