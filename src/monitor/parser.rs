@@ -87,7 +87,7 @@ fn quote_or_backslash(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(bytes) = text[at..].first_chunk().filter(|_| at < SHORT) {
         let bytes = u64::from_le_bytes(*bytes);
-        // The lowest bit of both is exact: above a byte that is found there may be others that are not there.
+        // The lowest bit is exact. Above it, a borrow of the subtraction may mark a byte that is neither.
         let found = high_bits_of(bytes, b'"') | high_bits_of(bytes, b'\\');
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
