@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::{Commands, Connection, ConnectionLike, RedisResult, Value, cmd};
 
-use super::server_secs;
+use super::{server_secs, until_blocked};
 use crate::guard_process::GuardProcess;
 use crate::patience::{pause, until};
 use crate::server::{Options, Server};
@@ -323,16 +323,9 @@ fn commands_before_the_end_of_a_direction_are_answered() {
     // A blocked client that goes takes nothing from the queue.
     let mut blocked = guard.stream();
     blocked.write_all(&frame(&[b"BLPOP", b"queue", b"0"])).unwrap();
-    let mut direct = server.connect();
-    let mut is_blocked = |wanted: bool| {
-        until("the server knows of the blocked client", || {
-            let clients: String = cmd("CLIENT").arg("LIST").query(&mut direct).unwrap();
-            (clients.contains("cmd=blpop") == wanted).then_some(())
-        });
-    };
-    is_blocked(true);
+    until_blocked(&server, true);
     drop(blocked);
-    is_blocked(false);
+    until_blocked(&server, false);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use redis::{Commands, Connection, RedisResult, Value, cmd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use super::leaving::{block_on, settings};
+use super::until_blocked;
 use crate::guard_process::GuardProcess;
 use crate::patience::{PATIENCE, until};
 use crate::server::{Options, Server};
@@ -138,15 +139,9 @@ fn a_blocked_client_that_leaves_a_subscription_behind_takes_nothing_from_the_que
     let mut client = guard.stream();
     client.write_all(b"BLPOP queue 0\r\nSUBSCRIBE news\r\nGET x\r\n").unwrap();
     let mut direct = server.connect();
-    let mut is_blocked = |wanted: bool| {
-        until("the server knows of the blocked client", || {
-            let clients: String = cmd("CLIENT").arg("LIST").query(&mut direct).unwrap();
-            (clients.contains("cmd=blpop") == wanted).then_some(())
-        });
-    };
-    is_blocked(true);
+    until_blocked(&server, true);
     drop(client);
-    is_blocked(false);
+    until_blocked(&server, false);
     direct.rpush::<_, _, ()>("queue", "job").unwrap();
     assert_eq!(direct.llen("queue"), Ok(1));
 }
