@@ -18,6 +18,11 @@ use crate::wire::{Key, Reply, UnixTime};
 /// Maximum number of clients that a lock follows at a time; connections come and go.
 const MOST: usize = 256;
 
+/// Number of exchanges from which on the middle of a holder's conversation is left out.
+const LONG: usize = 32;
+/// Number of its last exchanges that stay.
+const KEPT: usize = 4;
+
 /// The conversation of one client with one key.
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
@@ -176,6 +181,9 @@ impl Conversation {
             self.begin(grammar, self.exchanges.len());
         }
         let was_empty = self.exchanges.is_empty();
+        if self.holds && self.exchanges.len() >= LONG && !self.is_of_last_script(&exchange) {
+            self.leave_out_middle(grammar, key);
+        }
         self.exchanges.push(exchange);
         let next = grammar.follow(&self.position, key, &self.exchanges);
         let goes_on = next.candidates.meet(&self.variants);
@@ -189,6 +197,17 @@ impl Conversation {
             return if was_empty { Continuation::Begins } else { Continuation::Continues };
         }
         self.begin_with_last(grammar, key)
+    }
+
+    /// Whether this was done by the same script as its last exchange.
+    fn is_of_last_script(&self, exchange: &LockExchange) -> bool {
+        exchange.within.is_some() && self.last().is_some_and(|last| last.within == exchange.within)
+    }
+
+    /// Leaves out what a holder has sent between its attempt and now: it may extend its lock for weeks.
+    fn leave_out_middle(&mut self, grammar: &mut Grammar, key: &Key) {
+        let next = grammar.leave_out_middle(&self.position, self.variants, key, &mut self.exchanges, KEPT);
+        self.position = next.unwrap_or_else(|| self.position.clone());
     }
 
     /// Whether by every protocol that it may speak it has begun another attempt since the conversation began.

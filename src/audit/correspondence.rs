@@ -1,6 +1,7 @@
 //! Whether a command of a client is the one that a protocol would send in its place.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
 use super::command_name::CommandName;
@@ -62,6 +63,17 @@ impl Correspondence {
         looks.then_some(())
     }
 
+    /// Hashes what of it can matter to these exchanges.
+    pub(super) fn hash_those_in(&self, exchanges: &[LockExchange], hasher: &mut impl Hasher) {
+        self.pairs.iter().filter(|(own, _)| is_in(exchanges, own)).for_each(|pair| pair.hash(hasher));
+        self.names.hash(hasher);
+    }
+
+    /// Forgets the words of the client that are not in these exchanges.
+    pub(super) fn keep_those_in(&mut self, exchanges: &[LockExchange]) {
+        self.pairs.retain(|(own, _)| is_in(exchanges, own));
+    }
+
     /// The reply with the protocol's words in place of the client's.
     pub(super) fn reply(&self, reply: &Reply) -> Reply {
         match reply {
@@ -85,6 +97,19 @@ impl Correspondence {
 
     fn is_same(&self, expected: &[u8], actual: &[u8]) -> bool {
         expected == actual || self.pairs.iter().any(|(own, protocols)| own == actual && protocols == expected)
+    }
+}
+
+/// Whether this word is in one of these exchanges.
+fn is_in(exchanges: &[LockExchange], word: &CommandWord) -> bool {
+    exchanges.iter().any(|it| it.command.args().contains(word) || is_in_reply(&it.reply, word))
+}
+
+fn is_in_reply(reply: &Reply, word: &[u8]) -> bool {
+    match reply {
+        Reply::Bulk(bytes) => bytes == word,
+        Reply::Array(items) => items.iter().any(|item| is_in_reply(item, word)),
+        Reply::Nil | Reply::Int(_) | Reply::Status(_) | Reply::Error(_) => false,
     }
 }
 

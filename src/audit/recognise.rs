@@ -6,12 +6,14 @@
 //! where only that explains what the client did next.
 
 mod clock;
+mod dead_ends;
 mod opening;
 mod operation;
 
 use std::time::Duration;
 
 use self::clock::TimeSpan;
+use self::dead_ends::{Beginning, DeadEnds};
 pub(super) use self::opening::may_begin;
 use self::operation::RecognisedOperation;
 use super::command_name::CommandName;
@@ -39,24 +41,61 @@ pub(super) enum ConversationStage {
 }
 
 /// How far a client has come, and the exchange with which its attempt began.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Reached {
     pub(super) stage: ConversationStage,
     pub(super) since: usize,
+    /// What it holds, if it is between two operations.
+    pub(super) held: Option<RecognisedHold>,
+}
+
+/// What a client holds by one protocol: its next operation can be recognised without what led there.
+#[derive(Clone, Debug)]
+pub(super) struct RecognisedHold {
+    lease: Lease,
+    hold: Hold,
+    pairs: Correspondence,
+    /// The exchange behind its attempt.
+    pub(super) won_by: usize,
+}
+
+impl RecognisedHold {
+    /// Forgets what is not in these exchanges, which are left of the conversation.
+    pub(super) fn keep_those_in(&mut self, exchanges: &[LockExchange]) {
+        self.pairs.keep_those_in(exchanges);
+    }
 }
 
 /// How far a client that speaks this protocol has come; `None` if the protocol would not have sent these commands.
 pub(super) fn recognise(variant: &Variant, key: &Key, exchanges: &[LockExchange]) -> Option<Reached> {
-    let met = exchanges.iter().find(|exchange| exchange.is_script()).and_then(LockExchange::reads);
     leases(variant, exchanges).into_iter().find_map(|lease| {
-        let locker = variant.locker(key.clone(), lease, met);
+        let locker = variant.locker(key.clone(), lease, met(exchanges));
         if is_mark(variant, &*locker, exchanges) {
             return None;
         }
-        let along = Recogniser { variant, locker: &*locker, exchanges };
+        let along = Recogniser { variant, locker: &*locker, exchanges, dead_ends: DeadEnds::default() };
         // A refused client may leave its queue long after its attempt.
         along.attempts(0, Correspondence::default()).or_else(|| along.withdraws(0, Correspondence::default()))
     })
+}
+
+/// The same of a client that held this before the exchange at index `from`.
+pub(super) fn recognise_holder(
+    variant: &Variant,
+    key: &Key,
+    exchanges: &[LockExchange],
+    held: &RecognisedHold,
+    from: usize,
+) -> Option<Reached> {
+    let locker = variant.locker(key.clone(), held.lease, met(exchanges));
+    let along = Recogniser { variant, locker: &*locker, exchanges, dead_ends: DeadEnds::default() };
+    let begun = BegunHold { hold: &held.hold, since: 0, won_by: held.won_by };
+    along.holds(&begun, from, held.pairs.clone())
+}
+
+/// The value that a client met, by the first script that it ran.
+fn met(exchanges: &[LockExchange]) -> Option<&[u8]> {
+    exchanges.iter().find(|exchange| exchange.is_script()).and_then(LockExchange::reads)
 }
 
 /// Whether it is no more than a key that is written once, such as a mark of what was done: it looks like a lock that never
@@ -116,6 +155,7 @@ struct Recogniser<'a> {
     variant: &'a Variant,
     locker: &'a dyn Locker,
     exchanges: &'a [LockExchange],
+    dead_ends: DeadEnds,
 }
 
 /// How far an operation came along the exchanges.
@@ -126,21 +166,27 @@ enum OperationProgress<T> {
     Waits(Command),
 }
 
-/// A hold, and the exchange with which its attempt began.
+/// A hold, the exchange with which its attempt began, and the one behind that attempt.
 struct BegunHold<'a> {
     hold: &'a Hold,
     since: usize,
+    won_by: usize,
 }
 
 impl Recogniser<'_> {
     /// An attempt that begins with this exchange, and whatever follows it.
     fn attempts(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let follow = |pairs| self.attempts_anew(from, pairs);
+        self.dead_ends.unless_known(self.exchanges, from, Beginning::Attempt, pairs, follow)
+    }
+
+    fn attempts_anew(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
         let acquire = |redis: &mut Transcript| self.locker.acquire(&OWNER, redis);
-        let come = |stage| Some(Reached { stage, since: from });
+        let come = |stage| Some(Reached { stage, since: from, held: None });
         self.go(&acquire, RecognisedOperation::at(from, pairs), &mut |progress| match progress {
             OperationProgress::Waits(command) => come(self.stage_if_answered(&command)),
             OperationProgress::Ended(Acquired::Won(hold), next, pairs) => {
-                self.holds(&BegunHold { hold: &hold, since: from }, next, pairs)
+                self.holds(&BegunHold { hold: &hold, since: from, won_by: next }, next, pairs)
             }
             OperationProgress::Ended(Acquired::Held(_), next, pairs) => {
                 // An attempt without a command leaves no trace.
@@ -157,7 +203,12 @@ impl Recogniser<'_> {
 
     /// A refused client that stops waiting, and whatever follows it.
     fn withdraws(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
-        let refused = || Some(Reached { stage: ConversationStage::Refused, since: from });
+        let follow = |pairs| self.withdraws_anew(from, pairs);
+        self.dead_ends.unless_known(self.exchanges, from, Beginning::Withdrawal, pairs, follow)
+    }
+
+    fn withdraws_anew(&self, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let refused = || Some(Reached { stage: ConversationStage::Refused, since: from, held: None });
         let withdraw = |redis: &mut Transcript| self.locker.withdraw(&OWNER, redis);
         self.go(&withdraw, RecognisedOperation::at(from, pairs), &mut |progress| match progress {
             OperationProgress::Waits(_) => refused(),
@@ -169,11 +220,19 @@ impl Recogniser<'_> {
 
     /// A holder's commands from this exchange on.
     fn holds(&self, held: &BegunHold<'_>, from: usize, pairs: Correspondence) -> Option<Reached> {
-        let BegunHold { hold, since } = *held;
-        let come = |stage| Some(Reached { stage, since });
         if from == self.exchanges.len() {
-            return come(ConversationStage::Holding);
+            let (lease, hold) = (self.locker.lease(), held.hold.clone());
+            let recognised = RecognisedHold { lease, hold, pairs, won_by: held.won_by };
+            let (stage, since) = (ConversationStage::Holding, held.since);
+            return Some(Reached { stage, since, held: Some(recognised) });
         }
+        let follow = |pairs| self.holds_on(held, from, pairs);
+        self.dead_ends.unless_known(self.exchanges, from, Beginning::OfHolder(held.hold), pairs, follow)
+    }
+
+    fn holds_on(&self, held: &BegunHold<'_>, from: usize, pairs: Correspondence) -> Option<Reached> {
+        let BegunHold { hold, since, won_by } = *held;
+        let come = |stage| Some(Reached { stage, since, held: None });
         let extended = || {
             self.go(
                 &|redis: &mut Transcript| self.locker.extend(hold, redis),
@@ -182,7 +241,7 @@ impl Recogniser<'_> {
                     OperationProgress::Waits(_) => come(ConversationStage::Holding),
                     OperationProgress::Ended(_, next, _) if next == from => None,
                     OperationProgress::Ended(Extended::Until(hold) | Extended::Intruded(hold), next, pairs) => {
-                        self.holds(&BegunHold { hold: &hold, since }, next, pairs)
+                        self.holds(&BegunHold { hold: &hold, since, won_by }, next, pairs)
                     }
                     OperationProgress::Ended(Extended::Lost | Extended::Unsupported, next, pairs) => {
                         self.holds(held, next, pairs)
@@ -198,7 +257,7 @@ impl Recogniser<'_> {
                 self.by_holder(hold, from, pairs.clone()),
                 &mut |progress| match progress {
                     OperationProgress::Ended(Extended::Until(hold), next, pairs) => {
-                        self.holds(&BegunHold { hold: &hold, since }, next, pairs)
+                        self.holds(&BegunHold { hold: &hold, since, won_by }, next, pairs)
                     }
                     OperationProgress::Ended(..) | OperationProgress::Waits(_) => None,
                 },

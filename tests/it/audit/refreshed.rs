@@ -112,3 +112,62 @@ fn a_script_that_only_looks_at_the_own_lock_releases_nothing() {
     assert!(found.findings.is_empty(), "{:?}", found.findings);
     assert!(statistics.held.quantile(0.5) > Some(std::time::Duration::from_millis(1_800)), "{statistics:#?}");
 }
+
+/// A job that acquires by the first command, extends its lock so often, ten seconds apart, by what is sent at a time, and
+/// releases it by the last ones. A command after `lua` is called by the script before it.
+fn held_for_long(acquire: &str, release: &str, times: u64, extend: impl Fn(u64) -> String) -> Audit {
+    let begin = 1_700_000_000;
+    let lines = |at: u64, commands: &str| {
+        let line = |(place, command): (usize, &str)| match command.strip_prefix("lua ") {
+            Some(call) => format!("{at}.{place:06} [0 lua] {call}\n"),
+            None => format!("{at}.{place:06} [0 10.0.0.1:1] {command}\n"),
+        };
+        commands.lines().enumerate().map(line).collect::<String>()
+    };
+    let extensions = (1..=times).map(|time| lines(begin + 10 * time, &extend(begin + 10 * time)));
+    let all = [lines(begin, acquire)].into_iter().chain(extensions);
+    let text: String = all.chain([lines(begin + 10 * times + 5, release)]).collect();
+    audit(&text)
+}
+
+/// A conversation grows with every extension, and so must not the time to read the next one.
+#[test]
+fn a_lock_that_is_extended_for_days_is_one_hold() {
+    const TIMES: u64 = 20_000;
+    let token = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
+    let by_token = held_for_long(
+        &format!(r#""SET" "lock" "{token}" "NX" "PX" "30000""#),
+        &format!(
+            r#""EVALSHA" "e4922a95d0d34b474742a54fc2d2f94bd0db7ff8" "1" "lock" "{token}"
+lua "get" "lock"
+lua "del" "lock""#
+        ),
+        TIMES,
+        |_| {
+            format!(
+                r#""EVALSHA" "5a4c2563b80bb303f73504b08ff8880a5c8fc91e" "1" "lock" "{token}" "30000"
+lua "get" "lock"
+lua "pexpire" "lock" "30000""#
+            )
+        },
+    );
+    let (acquire, release) = (r#""SETNX" "lock" "1700000030""#, r#""DEL" "lock""#);
+    let by_stamp = held_for_long(acquire, release, TIMES, |at| format!(r#""SET" "lock" "{}""#, at + 30));
+    let by_script = held_for_long(acquire, release, TIMES, |at| {
+        let (own, next) = (at + 20, at + 30);
+        format!(
+            r#""EVALSHA" "a87f47b127da3000643f115bfb1682b955333cfa" "1" "lock" "{own}" "{next}" "31000" "0"
+lua "get" "lock"
+lua "pttl" "lock"
+lua "set" "lock" "{next}""#
+        )
+    });
+    for (found, name) in [(by_token, "token"), (by_stamp, "resque-lock-timeout"), (by_script, "setnx-page")] {
+        let lock = &found.locks[0];
+        assert!(lock.dialects.iter().any(|dialect| dialect == name), "{name}: {:?}", lock.dialects);
+        let known = &lock.statistics;
+        assert_eq!((known.acquisitions, known.releases, known.overruns), (1, 1, 0), "{name}: {known:#?}");
+        assert_eq!(known.unrecognised, 0, "{name}");
+        assert!(found.findings.is_empty(), "{name}: {:?}", found.findings);
+    }
+}
