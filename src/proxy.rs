@@ -23,6 +23,7 @@ mod guarded_keys;
 mod leases;
 mod listener;
 mod metrics;
+mod observed_writes;
 mod renewals;
 mod request;
 mod serving_threads;

@@ -61,6 +61,17 @@ impl ConnectionPart {
         Self { session: KeySession::holding(grant), ..Self::default() }
     }
 
+    /// The same where the client has acquired the lock by writing this value itself, while the guard only observed.
+    #[must_use]
+    pub fn having_acquired_by(self, value: Vec<u8>) -> Self {
+        Self { session: KeySession::holding(Grant::by_client(value)), ..self }
+    }
+
+    /// Whether the client holds the lock, as far as the guard knows.
+    pub fn holds_lock(&self) -> bool {
+        self.grant().is_some()
+    }
+
     /// What the client was granted by its latest acquisition.
     pub(super) fn grant(&self) -> Option<&Grant> {
         self.session.grant()

@@ -4,9 +4,9 @@ use super::answer::{Answer, Note, RefusedBecause};
 use super::decision::{Decision, could_acquire, has_nx, replies};
 use super::protocol_run::ProtocolRun;
 use super::rule::Rule;
-use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken};
+use super::scripts::{self, KeyContent, LockKeys, Sight, Span, Stamp, Taken, WrittenStamp};
 use crate::bridge::Clocks;
-use crate::legacy::{Check, Lock, Looks, Release};
+use crate::legacy::{Check, Lock, Release};
 use crate::lock::Owner;
 use crate::wire::{Command, CommandWord, Key, Reply, Transcript, Turn, UnixTime};
 use std::time::Duration;
@@ -43,10 +43,22 @@ struct GuardedAttempt {
 pub(super) struct Grant {
     /// The value that the client believes to have written.
     pub(super) own: Vec<u8>,
-    /// The guard's stamp, which is in the key.
+    /// The guard's stamp, which is in the key; or the client's own value, if the client wrote it while the guard only observed.
     pub(super) stamp: Vec<u8>,
     /// In bridge mode, the token in the new key, in hexadecimal.
     pub(super) token: Option<Vec<u8>>,
+}
+
+impl Grant {
+    /// A lock that the client has acquired by writing this itself, while the guard only observed.
+    pub(super) fn by_client(value: Vec<u8>) -> Self {
+        Self { own: value.clone(), stamp: value, token: None }
+    }
+
+    /// Whether the client's own value is in the key: the guard writes no value that a client writes.
+    fn is_by_client(&self) -> bool {
+        self.own == self.stamp
+    }
 }
 
 /// Number of locks of one key that a client has not released and that are remembered. Only the latest can still be in the key.
@@ -109,7 +121,7 @@ impl KeySession {
             return Ok((self, None));
         };
         let stamp = Stamp { value: &value, ttl_ms: guard.rule.ttl_ms(length) };
-        let is_held = scripts::extend(redis, &guard.keys_of(&grant), &grant.stamp, &stamp)?;
+        let is_held = scripts::extend(redis, &guard.keys_of(&grant), guard.written(&grant), &stamp)?;
         if is_held {
             grant.stamp = value;
         }
@@ -123,10 +135,10 @@ impl KeySession {
     pub(super) fn queue(&self, guard: &GuardedKey<'_>, command: &Command, is_watching: bool) -> (Answer, Option<Note>) {
         let is_one = command.args().len() == 1;
         match self.grant() {
+            Some(grant) if is_expire(command) && grant.is_by_client() => (Answer::Pass, None),
             _ if is_expire(command) => (Answer::Send(scripts::answer_in_transaction(1)), None),
             Some(grant) if is_one && is_deletion(command) => {
-                let release =
-                    scripts::release_in_transaction(&guard.keys_of(grant), &grant.stamp, guard.rule.has_ttl());
+                let release = scripts::release_in_transaction(&guard.keys_of(grant), guard.written(grant));
                 (Answer::Send(release), None)
             }
             None if is_one && is_deletion(command) && !is_watching => {
@@ -140,7 +152,7 @@ impl KeySession {
     pub(super) fn withdraw(mut self, guard: &GuardedKey<'_>, redis: &mut Transcript) -> Turn<Self> {
         self.trying = None;
         if let Some(grant) = self.holds.pop() {
-            scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+            scripts::release(redis, &guard.keys_of(&grant), guard.written(&grant))?;
         }
         Ok(self)
     }
@@ -161,6 +173,7 @@ impl ReceivedCommand {
             [_] if is_deletion(command) => self.release(guard, redis),
             [_] if command.is("GET") => self.read(guard, redis),
             [_, value, ..] if is_claim(command) => self.claim(command, value, guard, redis),
+            [_, _, ..] if is_expire(command) && self.session.grant().is_some_and(Grant::is_by_client) => self.pass(),
             [_, _, ..] if is_expire(command) => Ok((self.session.clone(), Answer::Reply(Reply::Int(1)), Vec::new())),
             _ if !self.session.holds.is_empty() => match overwrites_with(command) {
                 Some(value) => self.overwrite(value, guard, redis),
@@ -237,7 +250,7 @@ impl ReceivedCommand {
             }
         };
         let (oldest, others) = holds.split_first().expect("one is left");
-        let deleted = scripts::release(redis, &guard.keys_of(oldest), &oldest.stamp, guard.rule.has_ttl())?;
+        let deleted = scripts::release(redis, &guard.keys_of(oldest), guard.written(oldest))?;
         let note = if deleted { Note::Released } else { Note::ReleasedLost };
         let session = KeySession { trying: None, holds: others.to_vec(), read: None };
         Ok((session, Answer::Reply(Reply::Int(deleted.into())), vec![note]))
@@ -370,7 +383,7 @@ impl ReceivedCommand {
             let grant = session.holds.remove(place);
             if grant.token.is_some() {
                 // The client's script knows the old key alone.
-                scripts::release(redis, &guard.keys_of(&grant), &grant.stamp, guard.rule.has_ttl())?;
+                scripts::release(redis, &guard.keys_of(&grant), guard.written(&grant))?;
             }
             notes.push(Note::Released);
         } else if let Some((value, length)) = later.filter(|_| notes == [Note::Renewed]) {
@@ -496,6 +509,11 @@ impl GuardedKey<'_> {
         LockKeys { key: self.key, beside: self.rule.key_beside(self.key).zip(grant.token.clone()) }
     }
 
+    /// What the key of a lock holds that was granted.
+    fn written<'g>(&self, grant: &'g Grant) -> WrittenStamp<'g> {
+        WrittenStamp { value: &grant.stamp, has_ttl: self.rule.has_ttl() && !grant.is_by_client() }
+    }
+
     /// What a client of this value is granted by this stamp.
     fn grant(&self, own: Vec<u8>, stamp: Vec<u8>) -> Grant {
         let token = self.rule.key_beside(self.key).map(|_| self.owner.token.hex().into_bytes());
@@ -507,7 +525,7 @@ impl GuardedKey<'_> {
         match &sight.content {
             KeyContent::Nothing => false,
             KeyContent::NotString => true,
-            KeyContent::Value(value) => self.rule.looks(value, sight.at) != Looks::Expired,
+            KeyContent::Value(value) => !self.rule.takes_over(value, sight.at),
         }
     }
 }

@@ -85,6 +85,11 @@ impl Rule {
         Ok(Self { holds_new_key: true, ..self })
     }
 
+    /// Whether it also holds the new key.
+    pub fn is_bridged(&self) -> bool {
+        self.holds_new_key
+    }
+
     /// Its dialects.
     pub fn dialects(&self) -> &[&'static Dialect] {
         &self.dialects
@@ -144,6 +149,11 @@ impl Rule {
     /// How the fleet judges a value at this moment of the server's clock.
     pub(super) fn looks(&self, value: &[u8], at: UnixTime) -> Looks {
         self.fleet.looks(value, &Clocks::at(at))
+    }
+
+    /// Whether the fleet takes a lock with this value over at this moment.
+    pub fn takes_over(&self, value: &[u8], at: UnixTime) -> bool {
+        self.looks(value, at) == Looks::Expired
     }
 
     /// The stamp that keeps the fleet out for this long from a moment of the server's clock.

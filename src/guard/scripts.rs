@@ -103,12 +103,25 @@ pub(super) fn is_take(command: &Command) -> bool {
     is_run(&TAKE) || is_run(&TAKE_BOTH)
 }
 
-/// Replaces the stamp that was written by this one, if the lock is as the guard wrote it. Returns whether the client still
+/// What was written to the key of a lock.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenStamp<'a> {
+    pub(super) value: &'a [u8],
+    /// Whether it was written with a time to live, without which the key holds what another client has written back.
+    pub(super) has_ttl: bool,
+}
+
+/// Replaces the stamp that was written by this one, if the lock is as it was written. Returns whether the client still
 /// holds the lock.
-pub(super) fn extend(redis: &mut Transcript, lock: &LockKeys<'_>, written: &[u8], stamp: &Stamp<'_>) -> Turn<bool> {
+pub(super) fn extend(
+    redis: &mut Transcript,
+    lock: &LockKeys<'_>,
+    written: WrittenStamp<'_>,
+    stamp: &Stamp<'_>,
+) -> Turn<bool> {
     let ttl_ms = stamp.ttl_ms.map_or_else(String::new, |ttl_ms| ttl_ms.to_string()).into_bytes();
     match &lock.beside {
-        None => redis.script_flag(&EXTEND, &[lock.key], &[written, stamp.value, &ttl_ms]),
+        None => redis.script_flag(&EXTEND, &[lock.key], &[written.value, stamp.value, &ttl_ms, flag(written.has_ttl)]),
         Some((new, token)) => {
             let keys = [new, lock.key];
             let args = both_keys::ScriptArgs { keys: &keys, token, lease_ms: &ttl_ms, stamp: stamp.value };
@@ -117,10 +130,10 @@ pub(super) fn extend(redis: &mut Transcript, lock: &LockKeys<'_>, written: &[u8]
     }
 }
 
-/// Deletes the lock if it is as the guard wrote it. Returns whether the key was.
-pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, stamp: &[u8], has_ttl: bool) -> Turn<bool> {
+/// Deletes the lock if it is as it was written. Returns whether the key was.
+pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, written: WrittenStamp<'_>) -> Turn<bool> {
     match &lock.beside {
-        None => redis.script_flag(&RELEASE, &[lock.key], &[stamp, flag(has_ttl)]),
+        None => redis.script_flag(&RELEASE, &[lock.key], &[written.value, flag(written.has_ttl)]),
         Some((new, token)) => {
             let state = both_keys::release(redis, &[new, lock.key], token)?;
             Ok(state == both_keys::OldKeyState::Unchanged)
@@ -129,9 +142,9 @@ pub(super) fn release(redis: &mut Transcript, lock: &LockKeys<'_>, stamp: &[u8],
 }
 
 /// The same deletion as a command of a transaction, where no script can be loaded first.
-pub(super) fn release_in_transaction(lock: &LockKeys<'_>, stamp: &[u8], has_ttl: bool) -> Command {
+pub(super) fn release_in_transaction(lock: &LockKeys<'_>, written: WrittenStamp<'_>) -> Command {
     match &lock.beside {
-        None => RELEASE.eval(&[lock.key], &[stamp, flag(has_ttl)]),
+        None => RELEASE.eval(&[lock.key], &[written.value, flag(written.has_ttl)]),
         Some((new, token)) => both_keys::release_command(&[new, lock.key], token),
     }
 }

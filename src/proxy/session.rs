@@ -16,6 +16,7 @@ use super::event::{Occurrence, ProxyEvent};
 use super::frame::{Malformed, Scanned, Scanner};
 use super::guarded_keys::{is_deletion, is_watch, steers_transaction};
 use super::leases::HeldLeases;
+use super::observed_writes::ObservedWrites;
 use super::renewals::Renewals;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
@@ -57,6 +58,7 @@ pub(super) struct ProxySession {
     traffic: Traffic,
     renewals: Renewals,
     leases: HeldLeases,
+    observed_writes: ObservedWrites,
     unanswered: Unanswered,
     /// What the client will still send.
     from_client: Incoming,
@@ -138,6 +140,7 @@ impl ProxySession {
             traffic: Traffic::default(),
             renewals: Renewals::default(),
             leases: HeldLeases::default(),
+            observed_writes: ObservedWrites::default(),
             unanswered: Unanswered::default(),
             from_client: Incoming::More,
             is_draining: false,
@@ -503,6 +506,7 @@ impl ProxySession {
     fn queue(&mut self, rule: &Rule, guarded: GuardedCommand) -> Result<(), SessionEnd> {
         let GuardedCommand { key, command, frame } = guarded;
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        self.recognise_queued_lock(rule, &key);
         let (answer, note) = self.traffic.part_in_transaction(&key).queue(rule, &key, &command, &owner);
         if let Some(note) = note {
             self.note_in(self.traffic.database_in_transaction(), &key, &note);
@@ -599,6 +603,7 @@ impl ProxySession {
     /// What becomes of a command on this key, and whether it acquires the lock for a client that is still there.
     async fn decide(&mut self, rule: &Rule, key: &Key, command: &Command) -> Result<(Answer, bool), SessionEnd> {
         let Ok(owner) = host::owner(0) else { return Err(SessionEnd::Io) };
+        self.recognise_lock(rule, key).await?;
         let received = self.traffic.connection().part(key).receive(rule, key, command);
         let mut redis = Transcript::new();
         let (mut has_left, mut has_withdrawn) = (self.has_client_left().await, false);
@@ -638,6 +643,35 @@ impl ProxySession {
                     return Ok((answer, has_acquired));
                 }
             }
+        }
+    }
+
+    /// A lock that the client has acquired while its key was only observed is the client's, if the key still is as the client
+    /// has written it.
+    async fn recognise_lock(&mut self, rule: &Rule, key: &Key) -> Result<(), SessionEnd> {
+        let database = self.traffic.database;
+        let Some(value) = self.observed_writes.acquired_by(database, key, rule) else { return Ok(()) };
+        let part = self.traffic.connection().part(key);
+        if part.holds_lock() {
+            return Ok(());
+        }
+        match self.ask(&Command::new("GET").arg(key)).await? {
+            Reply::Bulk(found) if found != value => self.observed_writes.forget(database, key.as_bytes()),
+            Reply::Nil => self.observed_writes.forget(database, key.as_bytes()),
+            // If the server refuses to tell, it may be so.
+            _ => self.traffic.connection().update(key, part.having_acquired_by(value)),
+        }
+        Ok(())
+    }
+
+    /// The same inside MULTI, where the server cannot be asked.
+    fn recognise_queued_lock(&mut self, rule: &Rule, key: &Key) {
+        let database = self.traffic.database_in_transaction();
+        let Some(value) = self.observed_writes.acquired_by(database, key, rule) else { return };
+        let Some(connection) = self.traffic.connection_in(database) else { return };
+        let part = connection.part(key);
+        if !part.holds_lock() {
+            connection.update(key, part.having_acquired_by(value));
         }
     }
 
@@ -743,6 +777,9 @@ impl ProxySession {
             } else if command.is("UNWATCH") {
                 self.traffic.watched = None;
             }
+            if let Some(reply) = &reply {
+                self.observed_writes.note(self.traffic.database, &command, reply, host::wall());
+            }
             self.report_exchange(&command, reply);
         }
         drop(turn);
@@ -772,6 +809,9 @@ impl ProxySession {
             let reply = usize::try_from(place).ok().and_then(|place| replies.get(place));
             match command {
                 QueuedCommand::Observed(command) => {
+                    if let Some(reply) = reply {
+                        self.observed_writes.note(database, &command, reply, host::wall());
+                    }
                     self.report_in(database, Occurrence::Exchange(command, reply.cloned()));
                 }
                 QueuedCommand::Releases(keys) => {
@@ -890,7 +930,8 @@ impl ProxySession {
             Note::DelIgnored if !std::mem::replace(&mut self.has_reported.1, true) => log::warn!(
                 target: "lockshift::guard",
                 "{client}: a DEL of {key}, which this connection does not hold, was ignored: the client uses several \
-                 connections, or releases what it did not acquire; such a lock ends with its lease"
+                 connections, acquired before the key was guarded, or releases what it did not acquire; a lock of the guard \
+                 ends with its lease, any other with its own time to live, or only when its key is deleted"
             ),
             _ => {}
         }

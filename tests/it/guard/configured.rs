@@ -85,6 +85,41 @@ fn sighup_changes_guards_and_a_bad_file_keeps_the_old_ones() {
     assert!(written.contains("job:a") && !written.contains("lock:a"), "events go on in a new file: {written}");
 }
 
+/// A lock that its client acquired while the key was observed is the client's in the other modes, too, also if the file is read
+/// again between the client's look and its release.
+#[test]
+fn a_lock_that_was_observed_is_released_by_its_client_after_a_change_of_mode() {
+    for (mode, protocol) in [("protect", "php-getset"), ("protect", "php-setnx"), ("bridge", "php-getset")] {
+        let server = Server::start();
+        let text = |mode: &str, also: &str| format!("guard = [\"lock:*={protocol}\"{also}]\nmode = \"{mode}\"\n");
+        let (_directory, path) = file(&text("observe", ""));
+        let guard = GuardProcess::start(&server.url(), &[], &["--config", &path]);
+        let [mut holder, mut next, mut direct] = [guard.connect(), guard.connect(), server.connect()];
+        let own = server_secs(&mut direct) + 60;
+        for key in ["lock:plain", "lock:seen", "lock:queued", "lock:stolen"] {
+            assert_eq!(holder.set_nx(key, own), Ok(true));
+        }
+        std::fs::write(&path, text(mode, "")).unwrap();
+        guard.signal(Signal::HUP);
+        guard.until_message(&format!("guards were read again: lock:*={protocol}"));
+        assert!(is_guarded(&mut next, &mut direct, "lock:other"));
+        assert_eq!(next.set_nx("lock:plain", own), Ok(false), "{mode}");
+        assert_eq!(holder.expire("lock:plain", 60), Ok(true));
+        assert_eq!(direct.ttl("lock:plain"), Ok(60), "it had no time to live, and the guard has not written it");
+        assert_eq!(holder.del("lock:plain"), Ok(1), "{mode}, {protocol}");
+        assert_eq!(holder.get("lock:seen"), Ok(own));
+        std::fs::write(&path, text(mode, ", \"job:*=php-getset\"")).unwrap();
+        guard.signal(Signal::HUP);
+        guard.until_message("job:*=php-getset");
+        assert_eq!(holder.del("lock:seen"), Ok(1), "{mode}, {protocol}");
+        assert_eq!(redis::pipe().atomic().del("lock:queued").query(&mut holder), Ok((1,)), "{mode}, {protocol}");
+        direct.set::<_, _, ()>("lock:stolen", own + 1).unwrap();
+        assert_eq!(holder.del("lock:stolen"), Ok(0), "it is another client's");
+        assert_eq!(direct.keys("*"), Ok(vec!["lock:stolen".to_owned()]));
+        assert!(is_guarded(&mut holder, &mut direct, "lock:plain"));
+    }
+}
+
 #[test]
 fn the_command_line_comes_before_the_file() {
     let server = Server::start();
