@@ -81,8 +81,13 @@ async fn serve(
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("cannot listen on {address}: {error}"));
         guard = guard.administered_at(address).await.map_err(unusable)?;
     }
-    let (log_of_events, audit, counters) = (log.clone(), LiveAudit::new(), guard.counters());
-    guard = guard.reporting_to(Arc::new(move |event| report(event, log_of_events.as_deref(), &audit, &counters)));
+    let counters = guard.counters();
+    let (counters_of_audit, log_of_findings) = (Arc::clone(&counters), log.clone());
+    let audit = LiveAudit::start(Arc::clone(&counters), move |finding, client| {
+        report_finding(finding, client, log_of_findings.as_deref(), &counters_of_audit);
+    })?;
+    let (audit_of_events, log_of_events) = (audit.clone(), log.clone());
+    guard = guard.reporting_to(Arc::new(move |event| report(event, log_of_events.as_deref(), &audit_of_events)));
     let mut terminate = signal(SignalKind::terminate()).map_err(unusable)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(unusable)?;
     // Without a file there is nothing to read again, and SIGHUP ends the guard as it ends other programs.
@@ -98,26 +103,29 @@ async fn serve(
             () = reloading => {}
         }
     };
-    Ok(guard.run(end).await)
+    guard.run(end).await;
+    tokio::task::block_in_place(|| audit.finish());
+    Ok(counters.counts())
 }
 
-/// Writes an event down, and what is found with it. A message contains no value.
-fn report(event: ProxyEvent, log: Option<&EventLog>, audit: &LiveAudit, counters: &ProxyCounters) {
-    let found = audit.read(&event);
-    let client = Arc::clone(&event.client);
+/// Writes an event down, and lets the audit read it: behind its line are those of what is found with it.
+fn report(event: ProxyEvent, log: Option<&EventLog>, audit: &LiveAudit) {
     if let Some(log) = log {
-        log.add(|at| EventLine::of(event, at));
+        log.add(|at| EventLine::of(event.clone(), at));
     }
-    for finding in found {
-        counters.found(finding.verdict.race);
-        let Finding { key, database, verdict, .. } = &finding;
-        log::warn!(
-            target: "lockshift::guard",
-            "{} on {key} in database {database}, {}: {}",
-            verdict.race.map_or("an undocumented race", RaceId::name), verdict.certainty, verdict.clients.join(", ")
-        );
-        log.into_iter().for_each(|log| log.add(|at| EventLine::of_finding(&finding, &client, at)));
-    }
+    audit.read(event);
+}
+
+/// Counts what was found with a command of this client, and reports it. A message contains no value.
+fn report_finding(finding: &Finding, client: &str, log: Option<&EventLog>, counters: &ProxyCounters) {
+    let Finding { key, database, verdict, .. } = finding;
+    counters.found(verdict.race);
+    log.into_iter().for_each(|log| log.add(|at| EventLine::of_finding(finding, client, at)));
+    log::warn!(
+        target: "lockshift::guard",
+        "{} on {key} in database {database}, {}: {}",
+        verdict.race.map_or("an undocumented race", RaceId::name), verdict.certainty, verdict.clients.join(", ")
+    );
 }
 
 /// Reads all files again whenever SIGHUP arrives. What cannot be used is reported, and the guard goes on as before.

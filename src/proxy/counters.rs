@@ -26,6 +26,7 @@ pub struct ProxyCounters {
     withdrawn: AtomicU64,
     outcomes_unknown: AtomicU64,
     overruns: AtomicU64,
+    unaudited: AtomicU64,
     prevented: ByRace,
     found: ByRace,
 }
@@ -79,6 +80,8 @@ pub struct ProxyCounts {
     pub outcomes_unknown: u64,
     /// Releases after the end of the lease, of locks that the guard had not extended until then.
     pub overruns: u64,
+    /// Commands of observed keys that the audit has left out, because it was slower.
+    pub unaudited: u64,
     /// How often the guard has prevented a race, by its id.
     pub prevented: BTreeMap<&'static str, u64>,
     /// How often a race was found in the commands of observed keys, by its id; `unexplained`, if it is not a documented one.
@@ -141,6 +144,11 @@ impl ProxyCounters {
         self.found.add(race.map_or("unexplained", RaceId::name));
     }
 
+    /// So many commands of observed keys were not audited.
+    pub fn unaudited(&self, commands: u64) {
+        self.unaudited.fetch_add(commands, Ordering::Relaxed);
+    }
+
     /// Their values now.
     pub fn counts(&self) -> ProxyCounts {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -160,6 +168,7 @@ impl ProxyCounters {
             withdrawn: value(&self.withdrawn),
             outcomes_unknown: value(&self.outcomes_unknown),
             overruns: value(&self.overruns),
+            unaudited: value(&self.unaudited),
             prevented: self.prevented.counts(),
             found: self.found.counts(),
         }
@@ -168,7 +177,7 @@ impl ProxyCounters {
 
 impl ProxyCounts {
     /// Each count of something that happened with its name and what it counts, in their order.
-    pub fn rows(&self) -> [(&'static str, &'static str, u64); 14] {
+    pub fn rows(&self) -> [(&'static str, &'static str, u64); 15] {
         [
             ("connections", "Client connections", self.connections),
             ("acquired", "Free locks that were acquired", self.acquired),
@@ -188,6 +197,7 @@ impl ProxyCounts {
             ("withdrawn", "Locks deleted because their client left before it was answered", self.withdrawn),
             ("outcomes_unknown", "Attempts during which the server's connection ended", self.outcomes_unknown),
             ("overruns", "Releases after the end of the lease", self.overruns),
+            ("unaudited", "Commands of observed keys that the audit left out", self.unaudited),
         ]
     }
 }
