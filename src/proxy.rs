@@ -26,6 +26,7 @@ mod metrics;
 mod observed_writes;
 mod renewals;
 mod request;
+mod server_refusal;
 mod serving_threads;
 mod session;
 mod settings;

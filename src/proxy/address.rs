@@ -72,6 +72,19 @@ impl Upstream {
     }
 }
 
+impl Upstream {
+    /// Waits for a reply to PING over a new connection: a server that refuses the guard's certificate, or is no Redis, sends none.
+    /// Any reply will do, as a server may want a password.
+    pub(super) async fn answers_ping(&self) -> io::Result<()> {
+        let mut server = self.connect().await?;
+        server.deliver(&mut b"*1\r\n$4\r\nPING\r\n".to_vec()).await?;
+        match server.read_into(&mut Vec::new()).await? {
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it closes the connection")),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Lets the kernel find within two minutes that the other host has vanished: neither side sends anything by itself while a client
 /// only listens, and neither sees beyond the proxy.
 pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The address for operators: metrics in OpenMetrics, the counts as JSON, and whether the proxy can reach its server. Plain HTTP/1.1, one
+//! The address for operators: metrics in OpenMetrics, the counts as JSON, and whether its server answers. Plain HTTP/1.1, one
 //! request for each connection.
 
 use std::io;
@@ -13,7 +13,7 @@ use super::address::Upstream;
 use super::metrics;
 use super::shared::ProxyShared;
 
-/// How long a request may take to arrive, and the server to accept a connection.
+/// How long a request may take to arrive, and the server to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longer requests are refused.
 const LONGEST: usize = 8 * 1024;
@@ -64,6 +64,7 @@ async fn request(stream: &mut TcpStream) -> io::Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
+const UNAVAILABLE: &str = "503 Service Unavailable";
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -72,9 +73,10 @@ async fn respond(line: &str, shared: &ProxyShared, server: &Upstream) -> (&'stat
         ["GET", "/metrics"] => ("200 OK", OPEN_METRICS, metrics::text(shared)),
         #[cfg(feature = "cli")]
         ["GET", "/status"] => ("200 OK", "application/json", status(shared)),
-        ["GET", "/healthz"] => match timeout(PATIENCE, server.connect()).await {
-            Ok(Ok(_)) => ("200 OK", TEXT, "ok\n".to_owned()),
-            Ok(Err(_)) | Err(_) => ("503 Service Unavailable", TEXT, "cannot connect to the server\n".to_owned()),
+        ["GET", "/healthz"] => match timeout(PATIENCE, server.answers_ping()).await {
+            Ok(Ok(())) => ("200 OK", TEXT, "ok\n".to_owned()),
+            Ok(Err(error)) => (UNAVAILABLE, TEXT, format!("the server does not answer: {error}\n")),
+            Err(_) => (UNAVAILABLE, TEXT, format!("the server does not answer within {PATIENCE:?}\n")),
         },
         ["GET", _] => ("404 Not Found", TEXT, "there are /metrics, /status and /healthz\n".to_owned()),
         _ => ("405 Method Not Allowed", TEXT, "only GET is answered\n".to_owned()),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::leases::Overrun;
+use super::server_refusal::ServerRefusal;
 use crate::guard::{Note, RefusedBecause};
 use crate::race_id::RaceId;
 
@@ -27,17 +28,18 @@ pub struct ProxyCounters {
     outcomes_unknown: AtomicU64,
     overruns: AtomicU64,
     unaudited: AtomicU64,
-    prevented: ByRace,
-    found: ByRace,
+    prevented: ByName,
+    found: ByName,
+    server_refusals: ByName,
 }
 
-/// Counts by the name of a race.
+/// Counts by name.
 #[derive(Debug, Default)]
-struct ByRace(Mutex<BTreeMap<&'static str, u64>>);
+struct ByName(Mutex<BTreeMap<&'static str, u64>>);
 
-impl ByRace {
-    fn add(&self, race: &'static str) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(race).or_default() += 1;
+impl ByName {
+    fn add(&self, name: &'static str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
     }
 
     fn counts(&self) -> BTreeMap<&'static str, u64> {
@@ -86,6 +88,9 @@ pub struct ProxyCounts {
     pub prevented: BTreeMap<&'static str, u64>,
     /// How often a race was found in the commands of observed keys, by its id; `unexplained`, if it is not a documented one.
     pub found: BTreeMap<&'static str, u64>,
+    /// Clients without a server, by the reason: `unreachable`, the name of the TLS alert by which the server refused the guard,
+    /// or `ended` if the server ended the connection before its first reply.
+    pub server_refusals: BTreeMap<&'static str, u64>,
 }
 
 impl ProxyCounters {
@@ -144,6 +149,11 @@ impl ProxyCounters {
         self.found.add(race.map_or("unexplained", RaceId::name));
     }
 
+    /// A client has no server.
+    pub(super) fn refused_by_server(&self, refusal: &ServerRefusal) {
+        self.server_refusals.add(refusal.name());
+    }
+
     /// So many commands of observed keys were not audited.
     pub fn unaudited(&self, commands: u64) {
         self.unaudited.fetch_add(commands, Ordering::Relaxed);
@@ -171,6 +181,7 @@ impl ProxyCounters {
             unaudited: value(&self.unaudited),
             prevented: self.prevented.counts(),
             found: self.found.counts(),
+            server_refusals: self.server_refusals.counts(),
         }
     }
 }

@@ -19,6 +19,7 @@ use super::address::{ProxyAddress, Upstream, keep_alive};
 use super::admin;
 use super::counters::{ProxyCounters, ProxyCounts};
 use super::event::EventSink;
+use super::server_refusal::ServerRefusal;
 use super::serving_threads::{ServingPlace, ServingThreads};
 use super::session::ProxySession;
 use super::settings::{ProxySettings, SettingsHandle};
@@ -151,7 +152,7 @@ impl GuardProxy {
                     }
                     Err(error) => {
                         // At a limit every attempt fails, ten times a second.
-                        if shared.may_warn() {
+                        if shared.may_warn("accept") {
                             log::warn!(target: "lockshift::guard", "cannot accept a client: {}", limited(&error));
                         }
                         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -248,21 +249,18 @@ async fn serve(
         Ok(Err(error)) => return log::warn!(target: "lockshift::guard", "{name}: TLS handshake failed: {error}"),
         Err(_) => return log::warn!(target: "lockshift::guard", "{name}: no TLS handshake within {PATIENCE:?}"),
     };
-    let answer = match timeout(PATIENCE, server.connect()).await {
+    let (answer, because) = match timeout(PATIENCE, server.connect()).await {
         Ok(Ok(upstream)) => return ProxySession::new(shared, name, client, upstream).run(drain).await,
-        Ok(Err(error)) => {
-            if shared.may_warn() {
-                log::warn!(target: "lockshift::guard", "cannot connect to {server}: {}", limited(&error));
-            }
-            "-ERR lockshift guard: cannot connect to the server\r\n"
-        }
+        Ok(Err(error)) => ("-ERR lockshift guard: cannot connect to the server\r\n", limited(&error)),
         Err(_) => {
-            if shared.may_warn() {
-                log::warn!(target: "lockshift::guard", "cannot connect to {server}: it did not accept within {PATIENCE:?}");
-            }
-            "-ERR lockshift guard: the server does not answer\r\n"
+            ("-ERR lockshift guard: the server does not answer\r\n", format!("it did not accept within {PATIENCE:?}"))
         }
     };
+    let refusal = ServerRefusal::Unreachable;
+    shared.counters.refused_by_server(&refusal);
+    if shared.may_warn(refusal.name()) {
+        log::warn!(target: "lockshift::guard", "cannot connect to {server}: {because}");
+    }
     let _ = client.deliver(&mut answer.as_bytes().to_vec()).await;
     let _ = client.end().await;
 }

@@ -19,13 +19,19 @@ pub(super) fn text(shared: &ProxyShared) -> String {
     }
     let open = i64::try_from(counts.open_connections).unwrap_or(i64::MAX);
     registry.register("open_connections", "Client connections now", ConstGauge::new(open));
-    for (name, help, by_race) in [
-        ("prevented", "Races that the guard has prevented", &counts.prevented),
-        ("found", "Races found in the commands of observed keys", &counts.found),
+    for (name, help, label, by_name) in [
+        ("prevented", "Races that the guard has prevented", "race", &counts.prevented),
+        ("found", "Races found in the commands of observed keys", "race", &counts.found),
+        (
+            "server_refusals",
+            "Clients that the server refused, or did not answer once",
+            "reason",
+            &counts.server_refusals,
+        ),
     ] {
         let family = Family::<Vec<(&'static str, &'static str)>, Counter>::default();
-        for (race, count) in by_race {
-            family.get_or_create(&vec![("race", *race)]).inc_by(*count);
+        for (value, count) in by_name {
+            family.get_or_create(&vec![(label, *value)]).inc_by(*count);
         }
         registry.register(name, help, family);
     }

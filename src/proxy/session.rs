@@ -18,6 +18,7 @@ use super::guarded_keys::{is_deletion, is_watch, steers_transaction};
 use super::leases::HeldLeases;
 use super::observed_writes::ObservedWrites;
 use super::renewals::Renewals;
+use super::server_refusal::ServerRefusal;
 use super::settings::ProxySettings;
 use super::shared::ProxyShared;
 use super::stream::Stream;
@@ -42,6 +43,10 @@ const MOST_KEPT: usize = 64 * 1024 * 1024;
 const UNGUARDABLE: &[u8] =
     b"-ERR lockshift guard: no guarded key after MONITOR, CLIENT REPLY, a subscription inside MULTI, or any \
     subscription if PING is not permitted\r\n";
+/// What a client gets whose server refuses the guard's certificate.
+const REFUSED: &[u8] = b"-ERR lockshift guard: the server refuses the connection\r\n";
+/// How long the reason for which the server has ended a connection may take to arrive.
+const REASON: Duration = Duration::from_millis(100);
 /// How long the server may take to answer what a client has left behind.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
 
@@ -151,8 +156,12 @@ impl ProxySession {
     /// Serves the client until it or the server closes the connection, or it is asked to drain.
     pub(super) async fn run(mut self, drain: watch::Receiver<bool>) {
         self.shared.counters.connected();
-        let error: Option<&[u8]> = match self.serve(drain).await {
-            Ok(()) | Err(SessionEnd::Io) => None,
+        let ended = self.serve(drain).await;
+        let refusal = self.server_refusal(&ended).await;
+        let error: Option<&[u8]> = match ended {
+            Ok(()) | Err(SessionEnd::Io) => {
+                refusal.filter(|refusal| matches!(refusal, ServerRefusal::Alert(_))).map(|_| REFUSED)
+            }
             Err(SessionEnd::Malformed) => Some(b"-ERR Protocol error: not a valid RESP frame\r\n"),
             Err(SessionEnd::Unguardable) => Some(UNGUARDABLE),
         };
@@ -177,6 +186,23 @@ impl ProxySession {
         for (database, key) in held {
             self.note_in(database, &key, &Note::HolderDisconnected);
         }
+    }
+
+    /// Why the server has ended the connection, if it has refused it by that, which is counted and reported.
+    async fn server_refusal(&mut self, ended: &Result<(), SessionEnd>) -> Option<ServerRefusal> {
+        if matches!(ended, Err(SessionEnd::Io)) && self.server.received() == 0 && self.server.ended().is_none() {
+            // It could not be written to, or the client has left: the reason may have arrived before.
+            let _ = timeout(REASON, self.server.read_into(&mut Vec::new())).await;
+        }
+        let refusal = ServerRefusal::of(&self.server).filter(|refusal| {
+            // A server ends a connection that the client has ended.
+            matches!(refusal, ServerRefusal::Alert(_)) || self.from_client != Incoming::Passed
+        })?;
+        self.shared.counters.refused_by_server(&refusal);
+        if self.shared.may_warn(refusal.name()) {
+            log::warn!(target: "lockshift::guard", "{}: {refusal}", self.client_name);
+        }
+        Some(refusal)
     }
 
     async fn serve(&mut self, mut drain: watch::Receiver<bool>) -> Result<(), SessionEnd> {

@@ -1,5 +1,6 @@
 //! What all sessions of a proxy share.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,10 +22,10 @@ pub(super) struct ProxyShared {
     pub(super) answers: Histogram,
     /// Where events are reported.
     pub(super) sink: Option<EventSink>,
-    last_warning: Mutex<Option<Instant>>,
+    last_warnings: Mutex<BTreeMap<&'static str, Instant>>,
 }
 
-/// How often it is reported that clients cannot be accepted or connected: at a limit, or without a server, none can.
+/// How often something of one kind is reported that every new client meets: at a limit, or without a server, none is served.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 impl ProxyShared {
@@ -35,16 +36,16 @@ impl ProxyShared {
             turns: Turns::default(),
             answers: Histogram::new(exponential_buckets(0.0001, 2.0, 16)),
             sink: None,
-            last_warning: Mutex::new(None),
+            last_warnings: Mutex::default(),
         }
     }
 
-    /// Whether it is time to report again what every new client meets.
-    pub(super) fn may_warn(&self) -> bool {
-        let mut last = self.last_warning.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = last.is_none_or(|last| last.elapsed() > WARN_EVERY);
+    /// Whether it is time to report something of this kind again that every new client meets.
+    pub(super) fn may_warn(&self, kind: &'static str) -> bool {
+        let mut last = self.last_warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.get(kind).is_none_or(|last| last.elapsed() > WARN_EVERY);
         if is_due {
-            *last = Some(Instant::now());
+            last.insert(kind, Instant::now());
         }
         is_due
     }

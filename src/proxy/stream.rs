@@ -19,6 +19,27 @@ pub(super) struct Stream {
     /// Whether an encrypted stream may still hold bytes that were written.
     is_unflushed: bool,
     written: u64,
+    received: u64,
+    ended: Option<StreamEnd>,
+}
+
+/// How the other side has ended a stream.
+#[derive(Debug)]
+pub(super) struct StreamEnd {
+    /// The name of the TLS alert by which it did.
+    pub(super) alert: Option<&'static str>,
+    /// In words.
+    pub(super) how: String,
+}
+
+impl StreamEnd {
+    fn by(error: &io::Error) -> Self {
+        let alert = error.get_ref().and_then(|inner| match inner.downcast_ref() {
+            Some(rustls::Error::AlertReceived(alert)) => Some(alert.as_str().unwrap_or("unknown")),
+            _ => None,
+        });
+        Self { alert, how: error.to_string() }
+    }
 }
 
 /// Bytes that are read at once.
@@ -33,17 +54,24 @@ thread_local! {
 
 impl Stream {
     pub(super) fn new(inner: impl Duplex + 'static) -> Self {
-        Self { inner: Box::new(inner), is_unflushed: false, written: 0 }
+        Self { inner: Box::new(inner), is_unflushed: false, written: 0, received: 0, ended: None }
     }
 
     /// Appends what has arrived. Returns how many bytes; 0 at the end of the stream.
     pub(super) fn poll_read_into(&mut self, cx: &mut Context<'_>, into: &mut Vec<u8>) -> Poll<io::Result<usize>> {
-        ARRIVING.with_borrow_mut(|arriving| {
+        let read = ARRIVING.with_borrow_mut(|arriving| {
             let mut arriving = ReadBuf::new(arriving);
-            ready!(Pin::new(&mut self.inner).poll_read(cx, &mut arriving))?;
+            let read = ready!(Pin::new(&mut self.inner).poll_read(cx, &mut arriving));
             into.extend_from_slice(arriving.filled());
-            Poll::Ready(Ok(arriving.filled().len()))
-        })
+            Poll::Ready(read.map(|()| arriving.filled().len()))
+        });
+        match &read {
+            Poll::Ready(Ok(0)) => self.ended = Some(StreamEnd { alert: None, how: "it was closed".to_owned() }),
+            Poll::Ready(Ok(length)) => self.received += *length as u64,
+            Poll::Ready(Err(error)) => self.ended = Some(StreamEnd::by(error)),
+            Poll::Pending => {}
+        }
+        read
     }
 
     /// The same, as soon as something has arrived.
@@ -86,6 +114,16 @@ impl Stream {
     /// How many bytes were written so far.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// How many bytes have arrived so far.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// How the other side has ended it, as far as was read.
+    pub(super) fn ended(&self) -> Option<&StreamEnd> {
+        self.ended.as_ref()
     }
 
     /// Ends this direction; the other may still be read.

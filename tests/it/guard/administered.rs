@@ -11,7 +11,7 @@ use crate::patience::until;
 use crate::proxy::{MessageFault, Proxy};
 use crate::server::Server;
 
-fn get(port: u16, request: &str) -> String {
+pub(super) fn get(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     write!(stream, "{request} HTTP/1.1\r\nHost: guard\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -20,7 +20,7 @@ fn get(port: u16, request: &str) -> String {
 }
 
 /// The body of an answer.
-fn body(port: u16, path: &str) -> String {
+pub(super) fn body(port: u16, path: &str) -> String {
     let answer = get(port, &format!("GET {path}"));
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use redis::{Client, ClientTlsConfig, Commands, Connection, RedisResult, TlsCertificates, cmd};
 use redis_test::utils::get_random_available_port;
 
+use super::administered::{body, get};
 use super::server_secs;
 use crate::certificates::Authority;
 use crate::guard_process::GuardProcess;
@@ -88,6 +89,36 @@ fn a_server_that_cannot_be_trusted_gets_no_client() {
     let mut connection = Client::open(format!("redis://127.0.0.1:{}/", guard.port())).unwrap().get_connection();
     let asked = connection.as_mut().map(|connection| cmd("PING").exec(connection).is_ok());
     assert!(!matches!(asked, Ok(true)), "the server wants a certificate");
+}
+
+/// With TLS 1.3 it does so after the handshake.
+#[test]
+fn a_server_that_refuses_the_certificate_of_the_guard_is_reported_and_counted() {
+    let authority = Authority::new();
+    authority.issue("server", &["localhost"], false);
+    authority.issue("expired", &["localhost"], true);
+    for own in [None, Some("expired")] {
+        let (_server, port) = encrypted_server(&authority, "server", true);
+        let admin = get_random_available_port();
+        let mut args = vec!["--tls-ca".to_owned(), authority.path("ca.pem")];
+        args.extend(["--admin".to_owned(), format!("127.0.0.1:{admin}")]);
+        if let Some(name) = own {
+            args.extend(["--tls-cert".to_owned(), authority.path(&format!("{name}.pem"))]);
+            args.extend(["--tls-key".to_owned(), authority.path(&format!("{name}.key"))]);
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let guard = GuardProcess::start(&format!("rediss://localhost:{port}/"), &rules(), &args);
+        let (mut client, mut answer) = (guard.stream(), String::new());
+        client.write_all(b"PING\r\n").unwrap();
+        client.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "-ERR lockshift guard: the server refuses the connection\r\n", "{own:?}");
+        guard.until_message("the server refuses the connection by the TLS alert ");
+        let health = get(admin, "GET /healthz");
+        assert!(health.starts_with("HTTP/1.1 503") && health.contains("fatal alert"), "{own:?}: {health}");
+        let status: serde_json::Value = serde_json::from_str(&body(admin, "/status")).unwrap();
+        let refusals = status["server_refusals"].as_object().unwrap();
+        assert!(refusals.len() == 1 && refusals.values().all(|count| *count == 1), "{own:?}: {status}");
+    }
 }
 
 #[test]
