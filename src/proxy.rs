@@ -41,7 +41,7 @@ mod unconfirmed;
 mod yielding;
 
 pub use address::{ProxyAddress, Upstream};
-pub use counters::{ProxyCounters, ProxyCounts};
+pub use counters::{GuardedPattern, ProxyCounters, ProxyCounts};
 pub use event::{EventSink, Occurrence, ProxyEvent};
 pub use guarded_keys::{GuardedKeys, Treatment};
 pub use listener::{GuardProxy, bind, serve_streams};

@@ -13,6 +13,7 @@ use std::io;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -103,9 +104,11 @@ async fn serve(
             () = reloading => {}
         }
     };
-    guard.run(end).await;
+    let counts = guard.run(end).await;
     tokio::task::block_in_place(|| audit.finish());
-    Ok(counters.counts())
+    // The audit may have found something since.
+    let ProxyCounts { found, unaudited, .. } = counters.counts();
+    Ok(ProxyCounts { found, unaudited, ..counts })
 }
 
 /// Writes an event down, and lets the audit read it: behind its line are those of what is found with it.
@@ -154,7 +157,14 @@ async fn reload(
                     log::warn!(target: "lockshift::guard", "{name} has changed: restart the guard to use it");
                 });
                 handle.replace(settings);
-                messages.line(&format!("lockshift guard: guards were read again: {}", new.described()));
+                let (guards, left) = (new.described(), connections_left(&handle).await);
+                let left = match left {
+                    0 => String::new(),
+                    left => format!(
+                        "; connections that keep the old settings, as their clients hold locks or try to: {left}"
+                    ),
+                };
+                messages.line(&format!("lockshift guard: guards were read again: {guards}{left}"));
             }
             Err(failure) => log::error!(
                 target: "lockshift::guard",
@@ -162,4 +172,15 @@ async fn reload(
             ),
         }
     }
+}
+
+/// How many connections have the old settings, once those had a moment to change that can.
+async fn connections_left(handle: &SettingsHandle) -> u64 {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let mut pauses = 20;
+    while handle.connections_with_old_settings() > 0 && pauses > 0 {
+        tokio::time::sleep(PAUSE).await;
+        pauses -= 1;
+    }
+    handle.connections_with_old_settings()
 }

@@ -86,5 +86,5 @@ async fn respond(line: &str, shared: &ProxyShared, server: &Upstream) -> (&'stat
 /// The counts now, as they are printed in the end.
 #[cfg(feature = "cli")]
 fn status(shared: &ProxyShared) -> String {
-    serde_json::to_string_pretty(&shared.counters.counts()).expect("counts have a JSON form") + "\n"
+    serde_json::to_string_pretty(&shared.counts()).expect("counts have a JSON form") + "\n"
 }

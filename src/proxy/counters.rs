@@ -56,6 +56,11 @@ pub struct ProxyCounts {
     pub connections: u64,
     /// Client connections now.
     pub open_connections: u64,
+    /// Those of them that have the settings before the latest: their clients hold locks, try to, or are inside a
+    /// transaction.
+    pub connections_with_old_settings: u64,
+    /// Which keys are guarded, and how.
+    pub guards: Vec<GuardedPattern>,
     /// Free locks that were acquired.
     pub acquired: u64,
     /// Expired locks that were taken over.
@@ -91,6 +96,17 @@ pub struct ProxyCounts {
     /// Clients without a server, by the reason: `unreachable`, the name of the TLS alert by which the server refused the guard,
     /// or `ended` if the server ended the connection before its first reply.
     pub server_refusals: BTreeMap<&'static str, u64>,
+}
+
+/// Keys that are guarded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "cli", derive(serde::Serialize))]
+pub struct GuardedPattern {
+    /// A pattern, as KEYS takes it.
+    pub pattern: String,
+    /// What the guard does with their commands: `observe`, `protect` or `bridge`.
+    pub mode: &'static str,
 }
 
 impl ProxyCounters {
@@ -159,12 +175,19 @@ impl ProxyCounters {
         self.unaudited.fetch_add(commands, Ordering::Relaxed);
     }
 
-    /// Their values now.
+    /// Client connections now.
+    pub(super) fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Their values now, without what depends on the settings.
     pub fn counts(&self) -> ProxyCounts {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ProxyCounts {
             connections: value(&self.connections),
             open_connections: value(&self.open),
+            connections_with_old_settings: 0,
+            guards: Vec::new(),
             acquired: value(&self.acquired),
             taken_over: value(&self.taken_over),
             refused: value(&self.refused),

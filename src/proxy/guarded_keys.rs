@@ -16,6 +16,17 @@ pub enum Treatment {
     Decide(Arc<Rule>),
 }
 
+impl Treatment {
+    /// The name of the guard's mode: `observe`, `protect` or `bridge`.
+    pub fn mode(&self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Decide(rule) if rule.is_bridged() => "bridge",
+            Self::Decide(_) => "protect",
+        }
+    }
+}
+
 /// Which keys are guarded: patterns as KEYS takes them, the first that matches counts.
 #[derive(Clone, Debug, Default)]
 pub struct GuardedKeys(Vec<(Vec<u8>, Treatment)>);
@@ -43,6 +54,11 @@ impl GuardedKeys {
             Treatment::Decide(_) => key_place(name).is_some(),
         };
         is_used.then(|| Key::new(*key))
+    }
+
+    /// The patterns, in their order, with what is done.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = (&[u8], &Treatment)> {
+        self.0.iter().map(|(pattern, treatment)| (pattern.as_slice(), treatment))
     }
 
     /// Whether any key is only observed.

@@ -96,7 +96,7 @@ impl GuardProxy {
 
     /// Replaces its settings while it runs.
     pub fn settings(&self) -> SettingsHandle {
-        SettingsHandle(self.shared.settings.clone())
+        SettingsHandle { settings: self.shared.settings.clone(), counters: self.counters() }
     }
 
     /// The same, answering `GET /metrics` (OpenMetrics), `GET /status` (JSON, with the feature `cli`) and `GET /healthz` at this address, `HOST:PORT`.
@@ -171,7 +171,7 @@ impl GuardProxy {
         let _ = drain.send(true);
         let all_ended = async { while sessions.join_next().await.is_some() {} };
         let _ = timeout(DRAIN, all_ended).await;
-        shared.counters.counts()
+        shared.counts()
     }
 }
 

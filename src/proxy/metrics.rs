@@ -5,20 +5,34 @@ use std::fmt;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
+use super::counters::GuardedPattern;
 use super::shared::ProxyShared;
 
 /// All metrics as OpenMetrics text.
 pub(super) fn text(shared: &ProxyShared) -> String {
     let mut registry = Registry::with_prefix("lockshift_guard");
-    let counts = shared.counters.counts();
+    let counts = shared.counts();
     for (name, help, value) in counts.rows() {
         registry.register(name, help, ConstCounter::new(value));
     }
-    let open = i64::try_from(counts.open_connections).unwrap_or(i64::MAX);
-    registry.register("open_connections", "Client connections now", ConstGauge::new(open));
+    for (name, help, value) in [
+        ("open_connections", "Client connections now", counts.open_connections),
+        (
+            "connections_with_old_settings",
+            "Client connections now that have the settings before the latest",
+            counts.connections_with_old_settings,
+        ),
+    ] {
+        registry.register(name, help, ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
+    }
+    let guards = Family::<Vec<(&'static str, String)>, Gauge>::default();
+    for GuardedPattern { pattern, mode } in &counts.guards {
+        guards.get_or_create(&vec![("pattern", pattern.clone()), ("mode", (*mode).to_owned())]).set(1);
+    }
+    registry.register("guards", "Patterns of keys that are guarded, with the mode", guards);
     for (name, help, label, by_name) in [
         ("prevented", "Races that the guard has prevented", "race", &counts.prevented),
         ("found", "Races found in the commands of observed keys", "race", &counts.found),

@@ -208,6 +208,7 @@ impl ProxySession {
     async fn serve(&mut self, mut drain: watch::Receiver<bool>) -> Result<(), SessionEnd> {
         // The proxy is gone if the sender is.
         let mut draining = pin!(async move { drop(drain.wait_for(|drains| *drains).await) });
+        let mut replaced = pin!(next_change(self.changes.clone()));
         loop {
             self.take_settings_over();
             while self.traffic.to_server.len() < MOST_WAITING {
@@ -215,6 +216,7 @@ impl ProxySession {
                     Some(ReadyCommand::Guarded(guarded)) => {
                         let began = Instant::now();
                         self.guard(guarded).await?;
+                        self.take_settings_over();
                         self.shared.answers.observe(began.elapsed().as_secs_f64());
                     }
                     Some(ReadyCommand::AfterSubscription) => self.end_subscription().await?,
@@ -243,6 +245,7 @@ impl ProxySession {
                 // No reply has come for so long, and none may ever come, as to BLPOP: the server learns that its client has left.
                 () = due(last_reply) => if self.traffic.to_client.is_empty() { self.traffic.from_client.clear() },
                 () = &mut draining, if !self.is_draining => self.is_draining = true,
+                () = &mut replaced => replaced.set(next_change(self.changes.clone())),
             }
         }
     }
@@ -989,6 +992,13 @@ fn observed(command: &Command, key: &Key, settings: &ProxySettings) -> Vec<Key> 
     };
     let keys = command.args().iter().step_by(step).filter(|key| settings.keys.treatment(key).is_some());
     keys.map(|key| Key::new(key.clone())).collect()
+}
+
+/// When the settings are replaced again.
+async fn next_change(mut changes: watch::Receiver<Arc<ProxySettings>>) {
+    // Those before are known, whether or not they were taken over.
+    drop(changes.borrow_and_update());
+    drop(changes.changed().await);
 }
 
 /// At this moment, if there is one.

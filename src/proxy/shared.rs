@@ -8,9 +8,9 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::counters::ProxyCounters;
+use super::counters::{GuardedPattern, ProxyCounters, ProxyCounts};
 use super::event::EventSink;
-use super::settings::ProxySettings;
+use super::settings::{ProxySettings, with_old_settings};
 use super::turns::Turns;
 
 /// What all sessions share.
@@ -38,6 +38,17 @@ impl ProxyShared {
             sink: None,
             last_warnings: Mutex::default(),
         }
+    }
+
+    /// What was counted, and how keys are guarded now.
+    pub(super) fn counts(&self) -> ProxyCounts {
+        let connections_with_old_settings = with_old_settings(&self.settings, &self.counters);
+        let settings = Arc::clone(&self.settings.borrow());
+        let guards = settings.keys.patterns().map(|(pattern, treatment)| GuardedPattern {
+            pattern: String::from_utf8_lossy(pattern).into_owned(),
+            mode: treatment.mode(),
+        });
+        ProxyCounts { connections_with_old_settings, guards: guards.collect(), ..self.counters.counts() }
     }
 
     /// Whether it is time to report something of this kind again that every new client meets.

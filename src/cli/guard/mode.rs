@@ -12,3 +12,14 @@ pub(super) enum GuardMode {
     /// The same, and it holds the new key `{key}:token` as a bridge does: clients of new locks may share the lock
     Bridge,
 }
+
+impl GuardMode {
+    /// Its name on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Protect => "protect",
+            Self::Bridge => "bridge",
+        }
+    }
+}

@@ -80,10 +80,10 @@ impl GuardOptions {
         Ok(ProxySettings { keys, renew_for: self.renew, tls })
     }
 
-    /// Its guards, as they are written.
+    /// Its guards, as they are written, and their mode.
     pub(super) fn described(&self) -> String {
         let guards: Vec<_> = self.guards.iter().map(ToString::to_string).collect();
-        guards.join(" ")
+        format!("{} (mode {})", guards.join(" "), self.mode.name())
     }
 
     /// The options that cannot change while the guard runs and are not the same.

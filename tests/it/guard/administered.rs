@@ -9,6 +9,7 @@ use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::proxy::{MessageFault, Proxy};
+use crate::schemas::conforms;
 use crate::server::Server;
 
 pub(super) fn get(port: u16, request: &str) -> String {
@@ -89,7 +90,9 @@ fn counts_are_what_happened() {
     let has = |line: &str| assert!(metrics.lines().any(|other| other == line), "{line}: {metrics}");
     for (name, value) in status.as_object().unwrap() {
         match value.as_u64() {
-            Some(count) if name == "open_connections" => has(&format!("lockshift_guard_{name} {count}")),
+            Some(count) if name.contains("connections_") || name.ends_with("_connections") => {
+                has(&format!("lockshift_guard_{name} {count}"))
+            }
             Some(count) => has(&format!("lockshift_guard_{name}_total {count}")),
             None => {}
         }
@@ -152,4 +155,52 @@ fn health_follows_the_server_and_other_requests_are_refused() {
     assert!(get(port, "POST /metrics").starts_with("HTTP/1.1 405"));
     server.kill();
     assert!(get(port, "GET /healthz").starts_with("HTTP/1.1 503"));
+}
+
+/// It accepts connections, and may be any program.
+#[test]
+fn a_server_that_does_not_answer_is_not_healthy() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let server = format!("redis://{}/", silent.local_addr().unwrap());
+    let _guard = GuardProcess::start(&server, &rules, &["--admin", &format!("127.0.0.1:{port}")]);
+    let health = get(port, "GET /healthz");
+    assert!(health.starts_with("HTTP/1.1 503") && health.contains("does not answer within"), "{health}");
+}
+
+#[test]
+fn the_mode_is_shown_and_how_many_connections_have_the_one_before() {
+    let server = Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("guard.toml");
+    let write = |mode: &str| std::fs::write(&path, format!("mode = \"{mode}\"\n")).unwrap();
+    write("protect");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let args = ["--admin", &format!("127.0.0.1:{port}"), "--config", &path.display().to_string()];
+    let guard = GuardProcess::start(&server.url(), &rules, &args);
+    let [mut holder, _idle] = [guard.connect(), guard.connect()];
+    let stamp = server_secs(&mut holder) + 30;
+    assert_eq!(holder.set_nx("lock:a", stamp), Ok(true));
+    let status = || -> serde_json::Value { serde_json::from_str(&body(port, "/status")).unwrap() };
+    let shown = |status: &serde_json::Value| {
+        (status["guards"].clone(), status["connections_with_old_settings"].as_u64().unwrap())
+    };
+    let guards = |mode: &str| serde_json::json!([{ "pattern": "lock:*", "mode": mode }]);
+    assert_eq!(shown(&status()), (guards("protect"), 0));
+    write("bridge");
+    guard.signal(rustix::process::Signal::HUP);
+    guard.until_message(
+        "(mode bridge); connections that keep the old settings, as their clients hold locks or try to: 1",
+    );
+    let now = status();
+    assert_eq!(shown(&now), (guards("bridge"), 1));
+    conforms("guard", &now);
+    let metrics = body(port, "/metrics");
+    for line in ["guards{pattern=\"lock:*\",mode=\"bridge\"} 1", "connections_with_old_settings 1"] {
+        assert!(metrics.contains(&format!("\nlockshift_guard_{line}\n")), "{line}: {metrics}");
+    }
+    assert_eq!(holder.del("lock:a"), Ok(1));
+    assert_eq!(shown(&status()), (guards("bridge"), 0));
 }

@@ -74,7 +74,9 @@ fn sighup_changes_guards_and_a_bad_file_keeps_the_old_ones() {
     std::fs::rename(&events, format!("{events}.1")).unwrap();
     std::fs::write(&path, text("job:*=php-getset")).unwrap();
     guard.signal(Signal::HUP);
-    guard.until_message("guards were read again: job:*=php-getset");
+    guard.until_message(
+        "guards were read again: job:*=php-getset (mode protect); connections that keep the old settings",
+    );
     assert!(is_guarded(&mut guard.connect(), &mut direct, "job:a"), "a new connection has the new guards");
     until("an idle connection has them too", || is_guarded(&mut idle, &mut direct, "job:a").then_some(()));
     assert!(!is_guarded(&mut idle, &mut direct, "lock:a"));
