@@ -8,6 +8,7 @@ mod guard_spec;
 mod live_audit;
 mod mode;
 mod options;
+mod socket_mode;
 
 use std::io;
 use std::num::NonZero;
@@ -23,6 +24,7 @@ use self::event_line::EventLine;
 use self::event_log::EventLog;
 use self::live_audit::LiveAudit;
 use self::options::GuardOptions;
+use self::socket_mode::SocketMode;
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::line_printer::LinePrinter;
@@ -74,6 +76,9 @@ async fn serve(
         Failure::new(Exit::Unusable, format_args!("cannot listen on {}: {error}", options.listen))
     };
     let mut guard = bind(&options.listen, options.upstream()?, settings).await.map_err(unusable)?;
+    if let Some(SocketMode(mode)) = options.listen_mode {
+        guard = guard.permitting(mode).map_err(unusable)?;
+    }
     let cores = thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     guard = guard.on_threads(cores).map_err(|error| {
         Failure::new(Exit::Unusable, format_args!("cannot start the threads that serve clients: {error}"))

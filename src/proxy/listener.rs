@@ -4,7 +4,7 @@ use std::io;
 use std::net;
 use std::num::NonZero;
 use std::os::unix;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,6 +87,18 @@ impl GuardProxy {
     /// Where it listens.
     pub fn address(&self) -> &ProxyAddress {
         &self.at
+    }
+
+    /// The same, with these permissions (as `0o660`) of the file of its Unix socket, which decide who can connect; without this
+    /// they follow from the umask.
+    ///
+    /// # Errors
+    /// They cannot be set.
+    pub fn permitting(self, mode: u32) -> io::Result<Self> {
+        if let ProxyAddress::Unix(path) = &self.at {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+        }
+        Ok(self)
     }
 
     /// What it counts.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::guard_spec::GuardSpec;
 use super::mode::GuardMode;
+use super::socket_mode::SocketMode;
 use crate::cli::server_options::ServerOptions;
 use crate::proxy::ProxyAddress;
 
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Where clients connect: HOST:PORT, or unix:PATH
     #[arg(long, value_name = "ADDRESS", required_unless_present = "config")]
     pub(super) listen: Option<ProxyAddress>,
+    /// The permissions of the file of a Unix socket, in octal, as 0660: its writers may connect
+    #[arg(long, value_name = "MODE")]
+    pub(super) listen_mode: Option<SocketMode>,
     /// Encrypt the connections of clients, with this certificate and its chain: a PEM file; read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "listen_tls_key")]
     pub(super) listen_tls_cert: Option<PathBuf>,

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use super::guard_spec::GuardSpec;
 use super::mode::GuardMode;
+use super::socket_mode::SocketMode;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::server_options::read;
 use crate::proxy::ProxyAddress;
@@ -18,6 +19,8 @@ use crate::proxy::ProxyAddress;
 pub(super) struct ConfigFile {
     #[serde(deserialize_with = "parsed")]
     pub(super) listen: Option<ProxyAddress>,
+    #[serde(deserialize_with = "parsed")]
+    pub(super) listen_mode: Option<SocketMode>,
     pub(super) listen_tls_cert: Option<PathBuf>,
     pub(super) listen_tls_key: Option<PathBuf>,
     pub(super) listen_tls_client_ca: Option<PathBuf>,

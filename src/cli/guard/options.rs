@@ -9,6 +9,7 @@ use super::args::Args;
 use super::config_file::ConfigFile;
 use super::guard_spec::GuardSpec;
 use super::mode::GuardMode;
+use super::socket_mode::SocketMode;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::server_options::{ServerOptions, read};
 use crate::guard::Lifetime;
@@ -17,6 +18,7 @@ use crate::proxy::{GuardedKeys, ListenTls, ProxyAddress, ProxySettings, Upstream
 /// What the guard was asked to do.
 pub(super) struct GuardOptions {
     pub(super) listen: ProxyAddress,
+    pub(super) listen_mode: Option<SocketMode>,
     pub(super) listen_tls: Option<ListenTlsFiles>,
     guards: Vec<GuardSpec>,
     mode: GuardMode,
@@ -57,6 +59,7 @@ impl GuardOptions {
         };
         let options = Self {
             listen: args.listen.clone().or(file.listen).ok_or_else(|| missing("--listen"))?,
+            listen_mode: args.listen_mode.or(file.listen_mode),
             listen_tls,
             guards,
             mode: args.mode.or(file.mode).unwrap_or_default(),
@@ -68,6 +71,9 @@ impl GuardOptions {
         };
         if options.renew.is_some() && options.mode == GuardMode::Observe {
             return Err(usage("an observing guard changes nothing: --renew needs --mode protect or bridge"));
+        }
+        if options.listen_mode.is_some() && !matches!(options.listen, ProxyAddress::Unix(_)) {
+            return Err(usage("listen-mode is of the file of a Unix socket: it needs --listen unix:PATH"));
         }
         Ok(options)
     }
@@ -90,6 +96,7 @@ impl GuardOptions {
     pub(super) fn fixed_that_differ(&self, other: &Self) -> impl Iterator<Item = &'static str> {
         let differ = [
             ("listen", self.listen != other.listen),
+            ("listen-mode", self.listen_mode != other.listen_mode),
             ("listen-tls-cert", self.listen_tls.is_some() != other.listen_tls.is_some()),
             ("redis", self.server != other.server),
             ("admin", self.admin != other.admin),

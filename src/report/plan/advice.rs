@@ -71,8 +71,8 @@ fn guard_rule(plan: &Plan) -> String {
     format!("guard = [\"KEY={}\"]", names.join(","))
 }
 
-/// The file into which the guards write their events, which the audit reads.
-const EVENTS: &str = "events.jsonl";
+/// The file into which the guards write their events, which the audit reads: where the unit of `deploy/` lets them.
+const EVENTS: &str = "/var/log/lockshift/events.jsonl";
 
 fn watch(phase: Phase) -> Vec<String> {
     let scan = "lockshift scan --match '*'".to_owned();

@@ -1,5 +1,6 @@
 //! The files of `deploy/` fit the command.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use redis::cmd;
@@ -28,9 +29,33 @@ fn the_example_of_a_configuration_is_one() {
     let all: Vec<String> = local.lines().map(|line| option(line).unwrap_or_else(|| line.to_owned())).collect();
     std::fs::write(&path, all.join("\n")).unwrap();
     let mut command = crate::cli::command::lockshift();
-    command.args(["guard", "--redis", &server.url()]);
+    // The permissions are those of a Unix socket.
+    command.args([
+        "guard",
+        "--redis",
+        &server.url(),
+        "--listen",
+        &format!("unix:{}", directory.path().join("s").display()),
+    ]);
     let done = crate::cli::command::done(command, ["--config", &path]);
     assert!(done.code == Some(2) && done.stderr.contains("cannot read `/etc/lockshift/"), "{done:?}");
+}
+
+/// Clients of other users connect to a service by that.
+#[test]
+fn the_file_of_a_unix_socket_has_the_permissions_that_are_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("guard.sock");
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let listen = format!("unix:{}", path.display());
+    let _guard = GuardProcess::listening_on(&listen, "redis://127.0.0.1:1/", &rules, &["--listen-mode", "0660"]);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+    for (listen, mode, reason) in [("127.0.0.1:0", "0660", "it needs --listen unix:PATH"), (&listen, "rw", "octal")] {
+        let mut command = crate::cli::command::lockshift();
+        command.args(["guard", "--redis", "redis://127.0.0.1:1/", "--guard", "lock:*=php-getset", "--listen", listen]);
+        let done = crate::cli::command::done(command, ["--listen-mode", mode]);
+        assert!(done.code == Some(2) && done.stderr.contains(reason), "{done:?}");
+    }
 }
 
 /// `packaging/build image` builds and starts its last stage. Of the first one, which takes an image of Rust, the files are
