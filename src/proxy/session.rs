@@ -649,6 +649,7 @@ impl ProxySession {
                     }
                 },
                 Err(Pending::Fault(Fault::Refused { text, .. })) => {
+                    self.warn_of_refusal(&text, Some(rule));
                     return Ok((Answer::Reply(Reply::Error(text)), false));
                 }
                 Err(Pending::Fault(_) | Pending::Round(_)) => return Err(SessionEnd::Malformed),
@@ -807,6 +808,9 @@ impl ProxySession {
                 self.traffic.watched = None;
             }
             if let Some(reply) = &reply {
+                if let Reply::Error(text) = reply {
+                    self.warn_of_refusal(text, None);
+                }
                 self.observed_writes.note(self.traffic.database, &command, reply, host::wall());
             }
             self.report_exchange(&command, reply);
@@ -961,6 +965,27 @@ impl ProxySession {
                 "{client}: a DEL of {key}, which this connection does not hold, was ignored: the client uses several \
                  connections, acquired before the key was guarded, or releases what it did not acquire; a lock of the guard \
                  ends with its lease, any other with its own time to live, or only when its key is deleted"
+            ),
+            _ => {}
+        }
+    }
+
+    /// Reports, once for each text (which names the user on some servers), that the user may not run the guard's commands by
+    /// this rule; and once, that the server is a node of a cluster.
+    fn warn_of_refusal(&self, text: &str, rule: Option<&Rule>) {
+        match (text.split(' ').next(), rule) {
+            (Some("NOPERM"), Some(rule)) if self.shared.may_warn_once(text) => {
+                let by = if rule.is_bridged() { "bridge-guard" } else { "guard" };
+                let protocol = rule.dialects()[0].name;
+                log::warn!(
+                    target: "lockshift::guard",
+                    "{}: the server refuses the guard's commands: {text}: see `lockshift protocols --acl {by}:{protocol}`",
+                    self.client_name
+                );
+            }
+            (Some(code @ ("MOVED" | "ASK" | "CLUSTERDOWN")), _) if self.shared.may_warn_once("cluster") => log::warn!(
+                target: "lockshift::guard",
+                "the server is a node of a cluster ({code}), before which a guard cannot stand: locks of other nodes are refused"
             ),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What all sessions of a proxy share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,11 +22,16 @@ pub(super) struct ProxyShared {
     pub(super) answers: Histogram,
     /// Where events are reported.
     pub(super) sink: Option<EventSink>,
+    /// What was reported once.
+    warned_of: Mutex<BTreeSet<String>>,
     last_warnings: Mutex<BTreeMap<&'static str, Instant>>,
 }
 
 /// How often something of one kind is reported that every new client meets: at a limit, or without a server, none is served.
 const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// So many different things are reported once each.
+const MOST_WARNED_OF: usize = 256;
 
 impl ProxyShared {
     pub(super) fn new(settings: ProxySettings) -> Self {
@@ -36,8 +41,15 @@ impl ProxyShared {
             turns: Turns::default(),
             answers: Histogram::new(exponential_buckets(0.0001, 2.0, 16)),
             sink: None,
+            warned_of: Mutex::default(),
             last_warnings: Mutex::default(),
         }
+    }
+
+    /// Whether this has not been reported.
+    pub(super) fn may_warn_once(&self, of: &str) -> bool {
+        let mut warned_of = self.warned_of.lock().unwrap_or_else(PoisonError::into_inner);
+        warned_of.len() < MOST_WARNED_OF && warned_of.insert(of.to_owned())
     }
 
     /// What was counted, and how keys are guarded now.

@@ -1,9 +1,11 @@
 //! The server of a guard is slow, restarts, or is demoted to a replica.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use redis::{Commands, Connection, ErrorKind, RedisError, RedisResult, ServerErrorKind, cmd};
 
+use super::server_secs;
 use crate::guard_process::GuardProcess;
 use crate::patience::until;
 use crate::server::{Options, Server};
@@ -97,4 +99,44 @@ fn replicate(server: &Server, master: Option<SocketAddr>) {
 fn assert_is_read_only(answered: RedisResult<bool>) {
     let kind = answered.as_ref().map_err(RedisError::kind);
     assert_eq!(kind, Err(ErrorKind::Server(ServerErrorKind::ReadOnly)), "{answered:?}");
+}
+
+/// The guard's scripts run as the client's user.
+#[test]
+fn a_user_that_may_not_run_the_scripts_of_the_guard_is_reported_once() {
+    let server = Server::start();
+    for user in ["one", "other"] {
+        let permissions = ["on", "nopass", "~*", "&*", "+@all", "-evalsha"];
+        cmd("ACL").arg("SETUSER").arg(user).arg(&permissions).exec(&mut server.connect()).unwrap();
+    }
+    let guard = GuardProcess::start(&server.url(), &[("lock:*".to_owned(), "php-getset")], &[]);
+    let mut refusals = BTreeSet::new();
+    for user in ["one", "other", "one"] {
+        let mut client = guard.connect();
+        cmd("AUTH").arg(user).arg("any").exec(&mut client).unwrap();
+        let stamp = server_secs(&mut client) + 30;
+        let refusal = client.set_nx::<_, _, bool>("lock:a", stamp).unwrap_err();
+        assert_eq!(refusal.code(), Some("NOPERM"));
+        // Redis 7.0 does not name the user, and others do.
+        refusals.insert(refusal.to_string());
+    }
+    guard.terminate();
+    let (_, messages) = guard.done();
+    let reports = messages.iter().filter(|line| line.contains("see `lockshift protocols --acl guard:php-getset`"));
+    assert_eq!(reports.count(), refusals.len(), "{messages:?}");
+}
+
+#[test]
+fn a_node_of_a_cluster_is_reported_with_its_first_refusal() {
+    let server = Server::with(&Options::new().line("cluster-enabled yes"));
+    for mode in ["protect", "observe"] {
+        let rules = [("lock:*".to_owned(), "php-getset")];
+        let guard = GuardProcess::start(&server.url(), &rules, &["--mode", mode]);
+        let mut client = guard.connect();
+        let stamp = server_secs(&mut client) + 30;
+        for _ in 0..2 {
+            assert!(client.set_nx::<_, _, bool>("lock:a", stamp).is_err(), "no slot of it is served");
+        }
+        guard.until_message("the server is a node of a cluster (CLUSTERDOWN)");
+    }
 }
