@@ -1,11 +1,13 @@
 //! Compressed input: gzip and zstd, recognised by their first bytes, and decompressed by a thread of its own.
 
+use std::error::Error;
 use std::io::{self, Cursor, ErrorKind, Read};
+use std::iter::successors;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{BlockDecodingStrategy, StreamingDecoder};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -26,7 +28,7 @@ pub(super) fn decompressed(mut input: Box<dyn Read + Send>) -> io::Result<Box<dy
     let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(input));
     match (is_gzip, is_zstd) {
         (true, _) => read_ahead(MultiGzDecoder::new(whole)),
-        (_, true) => read_ahead(ZstdFrames { frame: Some(frame(whole)?) }),
+        (_, true) => read_ahead(ZstdFrames { frame: Some(frame(whole)?), damage: None }),
         (false, false) => Ok(whole),
     }
 }
@@ -85,16 +87,29 @@ type Frame = StreamingDecoder<Box<dyn Read + Send>, ruzstd::decoding::FrameDecod
 struct ZstdFrames {
     /// `None` after the last one.
     frame: Option<Frame>,
+    /// Why the frame cannot be decoded further. It is the result once everything decoded before it has been read.
+    damage: Option<io::Error>,
 }
 
 impl Read for ZstdFrames {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(current) = &mut self.frame {
-            let read = current.read(buffer)?;
+            let read = match current.read(buffer) {
+                Ok(read) => read,
+                Err(error) => {
+                    end_early(current)?;
+                    self.damage = Some(damage(&error, "a zstd frame is damaged"));
+                    continue;
+                }
+            };
             if read > 0 || buffer.is_empty() {
                 return Ok(read);
             }
-            let mut rest = self.frame.take().map(Frame::into_inner).expect("a frame is being read");
+            let ended = self.frame.take().expect("a frame is being read");
+            if let Some(error) = self.damage.take() {
+                return Err(error);
+            }
+            let mut rest = checked(ended)?;
             let mut next = Vec::with_capacity(1);
             rest.by_ref().take(1).read_to_end(&mut next)?;
             if !next.is_empty() {
@@ -106,5 +121,42 @@ impl Read for ZstdFrames {
 }
 
 fn frame(input: Box<dyn Read + Send>) -> io::Result<Frame> {
-    StreamingDecoder::new(input).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    StreamingDecoder::new(input).map_err(|error| damage(&io::Error::other(error), "no zstd frame that can be read"))
+}
+
+/// What follows a frame that has been read to its end.
+///
+/// # Errors
+/// The checksum of the frame is not that of what was decoded.
+fn checked(frame: Frame) -> io::Result<Box<dyn Read + Send>> {
+    let (rest, decoder) = frame.into_parts();
+    let written = decoder.get_checksum_from_data();
+    if written.is_some() && written != decoder.get_calculated_checksum() {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "the checksum of a zstd frame is wrong: the file is damaged",
+        ));
+    }
+    Ok(rest)
+}
+
+/// Ends a frame that cannot be decoded further. The decoder keeps what later blocks may repeat, and hands it out only after the
+/// last block: this one is empty, and a checksum follows it.
+fn end_early(frame: &mut Frame) -> io::Result<()> {
+    const EMPTY_LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+    let ended = frame.decoder.decode_blocks(&EMPTY_LAST_BLOCK[..], BlockDecodingStrategy::All);
+    ended.map(drop).map_err(io::Error::other)
+}
+
+/// What is wrong with a frame: it is cut off, it cannot be read, or, for any other reason, this.
+fn damage(error: &io::Error, otherwise: &str) -> io::Error {
+    let first = error.get_ref().map(|error| error as &(dyn Error + 'static));
+    let of_input = successors(first, |error| (**error).source()).find_map(|error| error.downcast_ref::<io::Error>());
+    match of_input {
+        Some(input) if input.kind() == ErrorKind::UnexpectedEof => {
+            io::Error::new(ErrorKind::UnexpectedEof, "the file is cut off inside a zstd frame")
+        }
+        Some(input) => io::Error::new(input.kind(), input.to_string()),
+        None => io::Error::new(ErrorKind::InvalidData, otherwise),
+    }
 }

@@ -96,12 +96,29 @@ fn input_that_is_not_understood_is_no_all_clear() {
 
 #[test]
 fn what_stands_before_the_damage_in_compressed_input_is_judged() {
-    let lines = BESIDE.to_owned() + &calm().repeat(20_000);
+    // The decoder of zstd keeps its last pieces, here all, until the frame ends.
+    for lines in [20_000, 3_000].map(|times| BESIDE.to_owned() + &calm().repeat(times)) {
+        for (whole, why) in [(gzip(&lines), ""), (zstd(&lines), "the file is cut off inside a zstd frame")] {
+            let ended = audited(&whole[..whole.len() - 12]);
+            assert!(ended.code == Some(3) && ended.stderr.contains("the recording ended early"), "{ended:?}");
+            assert!(ended.stderr.contains(why) && !ended.stderr.contains("Error"), "{ended:?}");
+            let found: Value = serde_json::from_str(&ended.stdout).expect("what was found is shown");
+            assert!(found["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{found}");
+        }
+    }
+}
+
+#[test]
+fn one_wrong_byte_in_compressed_input_is_no_all_clear() {
+    let lines: String = (0..60).map(|at| calm().replace("000001", &format!("{at:06}"))).collect();
     for whole in [gzip(&lines), zstd(&lines)] {
-        let ended = audited(&whole[..whole.len() - 12]);
-        assert!(ended.code == Some(3) && ended.stderr.contains("the recording ended early"), "{ended:?}");
-        let found: Value = serde_json::from_str(&ended.stdout).expect("what was found is shown");
-        assert!(found["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{found}");
+        assert_eq!(audited(&whole).code, Some(0));
+        for place in (20..whole.len()).step_by(whole.len() / 20) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 0x10;
+            let ended = audited(&damaged);
+            assert_eq!(ended.code, Some(3), "byte {place} of {}: {ended:?}", whole.len());
+        }
     }
 }
 
