@@ -18,16 +18,17 @@ use crate::report::AuditReport;
 ///
 /// A trace is what `redis-cli monitor` prints, or `lockshift record`, or a packet capture of `tcpdump` (pcap or pcapng, with
 /// whole packets: `-s 0`), or what `lockshift guard --mode observe --events FILE` writes: a file, several of them in a row as
-/// logs are rotated, or `-` for standard input; gzip and zstd are decompressed. A capture and a guard's events have the
-/// replies, and a capture may have several servers. MONITOR lists commands and no replies; a simulated server that runs the
-/// trace finds them again, and the protocols themselves say what each client concluded from them. A finding names the race
-/// (`lockshift races --show ID` explains it), the key, the clients and the lines that show it.
+/// logs are rotated, or `-` for standard input; gzip and zstd are decompressed. Pass the oldest file first: m.log* of a shell
+/// names m.log before m.log.1, which is older. A capture and a guard's events have the replies, and a capture may have several
+/// servers. MONITOR lists commands and no replies; a simulated server that runs the trace finds them again, and the protocols
+/// themselves say what each client concluded from them. A finding names the race (`lockshift races --show ID` explains it),
+/// the key, the clients and the lines that show it.
 ///
 /// Exit status 1 means that races happened. Lines that MONITOR does not write are named on standard error and passed over.
 /// Exit status 3 means that the trace does not suffice for a verdict: it is empty, or more than one line and more than one in
-/// a hundred were passed over, or its writer failed, or no race was found and clients could only be guessed, one tried to
-/// acquire a lock as no known protocol does, or a lock was changed in a way that is not followed. What was found is shown all
-/// the same.
+/// a hundred were passed over, or its writer failed, or its files are out of order, or no race was found and clients could only
+/// be guessed, one tried to acquire a lock as no known protocol does, or a lock was changed in a way that is not followed. What
+/// was found is shown all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -1,10 +1,12 @@
 //! Traces as they are named on the command line: files in a row, or standard input.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::decompress::decompressed;
 use super::exit::{Exit, Failure, warn};
@@ -29,6 +31,16 @@ impl TraceInput {
     pub(super) fn all(typed: &[PathBuf]) -> Vec<Self> {
         let one = |path: &PathBuf| if path == Path::new("-") { Self::Stdin } else { Self::File(path.clone()) };
         typed.iter().map(one).collect()
+    }
+
+    /// Whether both are the same file.
+    fn is_same_file(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one), Self::File(other)) => {
+                one == other || fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|it| it == one))
+            }
+            (Self::File(_) | Self::Stdin, _) => false,
+        }
     }
 
     fn open(&self) -> io::Result<(Box<dyn Read + Send>, u64)> {
@@ -59,6 +71,9 @@ const PEEKED: u64 = 1 << 16;
 /// What `record` writes as the last line of a trace if the connection was lost; the reason follows.
 pub(super) const ENDED_EARLY: &str = "# recording ended early: ";
 
+/// A clock that goes back by more than this where one part ends and the next begins was not corrected: the parts are out of order.
+const MOST_BACK: Duration = Duration::from_secs(1);
+
 /// How much of a trace was understood.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coverage {
@@ -73,8 +88,10 @@ pub(super) struct Coverage {
     decisions: u64,
     /// Number of gaps in captures. How many commands are missing in them is not known.
     gaps: u64,
-    /// The input that ends in the middle of a line, if its writer was a pipe.
+    /// Whether the input ends in the middle of a line, and its writer was a pipe.
     cut_pipe: bool,
+    /// Which parts are out of order.
+    out_of_order: Option<String>,
 }
 
 impl Coverage {
@@ -84,15 +101,15 @@ impl Coverage {
     }
 
     /// Ends a command with this status if enough was understood for a verdict: there is a line of MONITOR, no more than one
-    /// line and one in a hundred were passed over, a capture has at most one gap in a thousand commands, and the writer did not
-    /// fail.
+    /// line and one in a hundred were passed over, a capture has at most one gap in a thousand commands, the parts are in order,
+    /// and the writer did not fail.
     ///
     /// # Errors
     /// The verdict would rest on too little.
     pub(super) fn verdict(&self, exit: Exit) -> Result<Exit, Failure> {
         let Self { understood, passed_over, gaps, .. } = *self;
         let total = understood + passed_over;
-        let why = match &self.ended_early {
+        let why = match self.ended_early.as_ref().or(self.out_of_order.as_ref()) {
             _ if total == 0 && self.has_capture => {
                 "the capture shows no command: was it taken where the server is, with its port, unencrypted?".to_owned()
             }
@@ -112,7 +129,12 @@ impl Coverage {
             _ if gaps > understood / 1000 => {
                 format!("{gaps} gaps in a capture of {understood} commands, so races may be missing")
             }
-            Some(reason) => format!("the recording ended early ({reason}), so races may be missing"),
+            Some(reason) if self.ended_early.is_some() => {
+                format!("the recording ended early ({reason}), so races may be missing")
+            }
+            Some(parts) => {
+                format!("the files are out of order ({parts}): pass the oldest first, and each of them once")
+            }
             None if self.cut_pipe => "the input ends in the middle of a line: its writer may have failed".to_owned(),
             None => return Ok(exit),
         };
@@ -146,15 +168,16 @@ impl TraceCommand<'_> {
 /// Reads all parts as one trace, decompressed: lines are numbered through. A line that is cut in two where one part ends and
 /// the next begins, as in rotated logs, is a line of the next.
 pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)) -> Result<Coverage, Failure> {
-    let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage: Coverage::default(), each };
+    let (coverage, order) = (Coverage::default(), PartOrder::default());
+    let mut reading = TraceReading { parser: Parser::new(), before: 0, coverage, order, each };
     let mut pending: Option<CutLine<'_>> = None;
     'inputs: for (at, input) in inputs.iter().enumerate() {
         let unusable = |error| Failure::new(Exit::Unusable, format_args!("{input}: {}", os_error::sentence(&error)));
         let (source, length) = input.open().map_err(unusable)?;
         let progress = ReadProgress::of(length, input.to_string());
-        let mut source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;
-        let mut head = Vec::with_capacity(4);
-        source.by_ref().take(4).read_to_end(&mut head).map_err(unusable)?;
+        let source = decompressed(Box::new(progress.watching(source))).map_err(unusable)?;
+        reading.order.begin(at, inputs);
+        let (head, source) = peek(source, 4);
         let is_capture = capture::is_capture(&head);
         let mut source: Box<dyn Read> = Box::new(Cursor::new(head).chain(source));
         if is_capture {
@@ -163,10 +186,10 @@ pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)
         }
         let mut begun = Vec::new();
         if let Some(cut) = pending.take() {
-            let mut head = Vec::new();
-            source.by_ref().take(PEEKED).read_to_end(&mut head).map_err(unusable)?;
+            let (head, rest) = peek(source, PEEKED);
             begun = reading.join(cut, &head).unwrap_or_default();
             begun.extend(head);
+            source = rest;
         }
         let mut lines = Lines::new(Cursor::new(begun).chain(source));
         let mut last = 0;
@@ -205,11 +228,67 @@ pub(super) fn read(inputs: &[TraceInput], each: &mut dyn FnMut(TraceCommand<'_>)
             reading.before += last;
         }
     }
-    let coverage = reading.coverage;
+    let coverage = Coverage { out_of_order: reading.order.problem(inputs), ..reading.coverage };
     if coverage.passed_over > MOST_NAMED {
         warn(format_args!("{} more lines were passed over", coverage.passed_over - MOST_NAMED));
     }
     Ok(coverage)
+}
+
+/// So many of the first bytes of a source, or all of them, and what follows them. An error follows what was read before it.
+fn peek(mut source: Box<dyn Read>, most: u64) -> (Vec<u8>, Box<dyn Read>) {
+    let mut head = Vec::new();
+    match source.by_ref().take(most).read_to_end(&mut head) {
+        Ok(_) => (head, source),
+        Err(error) => (head, Box::new(Broken(Some(error)))),
+    }
+}
+
+/// A source that cannot be read, for this reason.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// The order of the parts of a trace, by the clock of each server.
+#[derive(Debug, Default)]
+struct PartOrder {
+    /// The part that is read.
+    part: usize,
+    /// The part and the moment of the last command of each server.
+    last: BTreeMap<Option<SocketAddr>, (usize, UnixTime)>,
+    /// Two parts of which the later one begins before the end of the other, or is the same file.
+    out_of_order: Option<(usize, usize)>,
+}
+
+impl PartOrder {
+    /// This part is read next.
+    fn begin(&mut self, part: usize, inputs: &[TraceInput]) {
+        self.part = part;
+        if let Some(same) = (0..part).find(|earlier| inputs[*earlier].is_same_file(&inputs[part])) {
+            self.out_of_order.get_or_insert((same, part));
+        }
+    }
+
+    /// Notes when a command of the part was sent.
+    fn note(&mut self, server: Option<SocketAddr>, at: UnixTime) {
+        let Some((part, last)) = self.last.insert(server, (self.part, at)) else { return };
+        if part != self.part && last.saturating_since(at) > MOST_BACK {
+            self.out_of_order.get_or_insert((part, self.part));
+        }
+    }
+
+    /// Which parts are out of order, if any are.
+    fn problem(&self, inputs: &[TraceInput]) -> Option<String> {
+        let (earlier, later) = self.out_of_order?;
+        Some(match inputs[earlier].is_same_file(&inputs[later]) {
+            true => format!("{} is named twice", inputs[later]),
+            false => format!("{} begins before {} ends", inputs[later], inputs[earlier]),
+        })
+    }
 }
 
 /// The end of a part that has no line feed.
@@ -225,6 +304,7 @@ struct TraceReading<'a> {
     /// The lines of all parts before this one.
     before: u64,
     coverage: Coverage,
+    order: PartOrder,
     each: &'a mut dyn FnMut(TraceCommand<'_>),
 }
 
@@ -233,6 +313,7 @@ impl TraceReading<'_> {
     fn line(&mut self, input: &TraceInput, number: u64, text: &[u8]) -> bool {
         match self.parser.parse(text) {
             Ok(line) => {
+                self.order.note(None, line.at);
                 (self.each)(TraceCommand::Line { number: self.before + number, line });
                 self.coverage.understood += 1;
                 true
@@ -267,6 +348,7 @@ impl TraceReading<'_> {
         };
         let at = UnixTime::from_nanos(at_us.saturating_mul(1_000));
         let line = Line::new(at, database, Source::Client(client.as_bytes()), &command);
+        self.order.note(None, at);
         (self.each)(TraceCommand::Observed { number, line, reply });
         self.coverage.understood += 1;
     }
@@ -280,6 +362,7 @@ impl TraceReading<'_> {
             let client = client.to_string();
             let line = Line::new(at, database, Source::Client(client.as_bytes()), &command);
             let (number, reply) = (self.before + number, reply.zip(answered_at));
+            self.order.note(Some(server), at);
             (self.each)(TraceCommand::Exchange { number, server: Some(server), line, reply });
         });
         self.before += number;

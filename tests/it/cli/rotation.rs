@@ -58,3 +58,26 @@ fn parts_that_have_nothing_to_do_with_each_other_are_not_joined() {
     assert!(half.stderr.starts_with("lockshift: 0.log:6: passed over: "), "{}", half.stderr);
     assert_eq!(half.stderr.lines().count(), 1, "{}", half.stderr);
 }
+
+#[test]
+fn files_in_the_wrong_order_are_no_all_clear() {
+    let [older, newer] = ["17000000", "17000001"].map(|begin| BESIDE.replace("17000000", begin));
+    let in_order = audited(&[&older, &newer]);
+    assert_eq!((in_order.code, in_order.stderr.as_str()), (Some(1), ""));
+    let calm = newer.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>();
+    for (parts, why) in [
+        (&[&newer, &older][..], "(1.log begins before 0.log ends): pass the oldest first"),
+        (&[&calm, &older.lines().take(2).collect::<Vec<_>>().join("\n")], "1.log begins before 0.log ends"),
+        (&[&older, &newer, &older], "2.log begins before 1.log ends"),
+    ] {
+        let parts: Vec<&str> = parts.iter().map(|part| part.as_str()).collect();
+        let ended = audited(&parts);
+        assert!(ended.code == Some(3) && ended.stderr.contains(why), "{why}: {ended:?}");
+        assert!(ended.stdout.contains("\"findings\""), "what was found is shown: {ended:?}");
+    }
+    let once = super::traces::file(&calm);
+    let mut command = lockshift();
+    command.arg("audit").args([once.path(), once.path()]);
+    let twice = done(command, [""; 0]);
+    assert!(twice.code == Some(3) && twice.stderr.contains(" is named twice"), "{twice:?}");
+}
