@@ -20,6 +20,8 @@ mod line;
 mod lines;
 mod parser;
 mod word;
+#[cfg(feature = "sim")]
+mod written_keys;
 
 pub use ill_formed::IllFormed;
 #[cfg(feature = "sim")]
@@ -28,3 +30,5 @@ pub use line::{Line, Source};
 pub use lines::{Lines, Text};
 pub use parser::Parser;
 pub use word::Word;
+#[cfg(feature = "sim")]
+pub(crate) use written_keys::KeyPlaces;

@@ -31,7 +31,7 @@ use super::share::LockShare;
 use super::shares::LockShares;
 use super::summary::{Audit, SteppedBack, Summaries};
 use super::waiting_commands::{KnownLocks, RunningOrder, WaitingCommand, WaitingCommands};
-use crate::monitor::{Line, Source, Word};
+use crate::monitor::{KeyPlaces, Line, Source, Word};
 use crate::wire::{Command, CommandWord, Key, Reply, UnixTime};
 
 /// Reads a trace, line by line.
@@ -256,7 +256,7 @@ impl Auditor {
             CommandRole::Joins => self.several_keys(number, line, address),
             CommandRole::Runs => self.run_script(number, line, address),
             CommandRole::Steers => self.transaction(number, line, address),
-            CommandRole::Alters { arguments } => self.alter(line, arguments),
+            CommandRole::Alters(places) => self.alter(line, places),
             CommandRole::Moves => self.rename(number, line, address),
             CommandRole::Sweeps => self.sweep_database(number, line, address),
         }
@@ -466,8 +466,8 @@ impl Auditor {
 
     /// A call of a script that no known protocol has: as if the client itself had sent it.
     fn unknown_call(&mut self, running: &RunningScript, number: u64, line: &Line<'_>, role: CommandRole) {
-        if let CommandRole::Alters { arguments } = role {
-            return self.alter(line, arguments);
+        if let CommandRole::Alters(places) = role {
+            return self.alter(line, places);
         }
         let Some(key) = line.word(1).map(|key| key.bytes()) else { return };
         let begins = role == CommandRole::Claims || role == CommandRole::Writes && is_conditional(line);
@@ -590,20 +590,21 @@ impl Auditor {
         }
     }
 
-    /// A command whose effect is not followed: it may have changed each key that is among its first so many arguments.
-    fn alter(&mut self, line: &Line<'_>, arguments: usize) {
+    /// A command whose effect is not followed: it may have changed each key at these places.
+    fn alter(&mut self, line: &Line<'_>, places: &[KeyPlaces]) {
         let moved_to = moved_to(line);
         let reply = self.answer.as_ref().and_then(|answer| answer.reply.as_ref());
         let has_failed = matches!(reply, Some(Reply::Error(_))) || moved_to.is_some() && reply == Some(&Reply::Int(0));
         if has_failed {
             return;
         }
+        let is_copied_elsewhere = moved_to.is_some_and(|to| to.is_copy);
         // COPY to another database changes nothing in its own.
-        let own = if moved_to.is_some() && arguments > 1 { 0 } else { arguments };
-        for word in (1..).map_while(|place| line.word(place)).take(own) {
+        let own = if is_copied_elsewhere { &[] } else { places };
+        for word in own.iter().flat_map(|it| it.places(line)).filter_map(|place| line.word(place)) {
             self.was_altered(line.database, &word.bytes());
         }
-        if let Some((key, database)) = moved_to {
+        if let Some(MovedTo { key, database, .. }) = moved_to {
             self.was_altered(database, &key.bytes());
         }
     }
@@ -731,15 +732,23 @@ fn is_deletion(line: &Line<'_>) -> bool {
     is(b"del") || is(b"unlink")
 }
 
-/// The key that MOVE or COPY writes in another database, and which that is.
-fn moved_to<'a>(line: &Line<'a>) -> Option<(Word<'a>, u32)> {
+/// The key that MOVE or COPY writes in another database.
+#[derive(Clone, Copy)]
+struct MovedTo<'a> {
+    key: Word<'a>,
+    database: u32,
+    is_copy: bool,
+}
+
+/// The key that a command writes in another database.
+fn moved_to<'a>(line: &Line<'a>) -> Option<MovedTo<'a>> {
     let is = |place: usize, name: &[u8]| line.word(place).is_some_and(|word| word.quoted().eq_ignore_ascii_case(name));
     let database = |place: usize| std::str::from_utf8(line.word(place)?.quoted()).ok()?.parse().ok();
     if is(0, b"move") {
-        Some((line.word(1)?, database(2)?))
+        Some(MovedTo { key: line.word(1)?, database: database(2)?, is_copy: false })
     } else if is(0, b"copy") {
         let option = (3..=4).find(|place| is(*place, b"db"))?;
-        Some((line.word(2)?, database(option + 1)?))
+        Some(MovedTo { key: line.word(2)?, database: database(option + 1)?, is_copy: true })
     } else {
         None
     }

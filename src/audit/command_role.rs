@@ -1,5 +1,7 @@
 //! The role of a command for a lock, by its name.
 
+use crate::monitor::KeyPlaces;
+
 /// The role that a command may have for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandRole {
@@ -19,8 +21,8 @@ pub(super) enum CommandRole {
     Runs,
     /// MULTI, EXEC, DISCARD, UNWATCH: concerns the connection.
     Steers,
-    /// MOVE, RESTORE, MSET and others: changes what is not followed, one key or more among the first so many arguments.
-    Alters { arguments: usize },
+    /// MOVE, RESTORE, LMOVE and all others that write keys: what the keys at these places hold then is not followed.
+    Alters(&'static [KeyPlaces]),
     /// RENAME, RENAMENX: a key goes, and another one holds what it held.
     Moves,
     /// FLUSHALL, FLUSHDB, SWAPDB: all keys.
@@ -33,7 +35,7 @@ impl CommandRole {
     /// The role of the command with this name, in whatever case it was written.
     pub(super) fn of(name: &[u8]) -> Self {
         let mut small = [0_u8; 16];
-        let Some(small) = small.get_mut(..name.len()) else { return Self::Other };
+        let Some(small) = small.get_mut(..name.len()) else { return Self::of_written(name) };
         small.copy_from_slice(name);
         small.make_ascii_lowercase();
         match &*small {
@@ -45,17 +47,18 @@ impl CommandRole {
             b"msetnx" => Self::Joins,
             b"time" => Self::Times,
             b"eval" | b"evalsha" | b"fcall" => Self::Runs,
-            b"move" | b"restore" | b"getex" | b"append" | b"setrange" | b"setbit" | b"bitfield" | b"decr"
-            | b"incrby" | b"decrby" | b"incrbyfloat" | b"hset" | b"hmset" | b"hsetnx" | b"hdel" | b"hincrby"
-            | b"hincrbyfloat" | b"hgetdel" | b"hgetex" | b"hsetex" | b"hexpire" | b"hpexpire" | b"zadd" | b"zrem"
-            | b"zincrby" | b"zpopmin" | b"zpopmax" | b"zremrangebyscore" | b"zremrangebyrank" | b"zremrangebylex"
-            | b"sinterstore" | b"sunionstore" | b"sdiffstore" | b"zinterstore" | b"zunionstore" | b"zdiffstore"
-            | b"zrangestore" | b"geosearchstore" => Self::Alters { arguments: 1 },
-            b"copy" | b"migrate" | b"mset" | b"msetex" | b"bitop" | b"sort" => Self::Alters { arguments: usize::MAX },
             b"rename" | b"renamenx" => Self::Moves,
             b"multi" | b"exec" | b"discard" | b"unwatch" => Self::Steers,
             b"flushall" | b"flushdb" | b"swapdb" => Self::Sweeps,
-            _ => Self::Other,
+            _ => Self::of_written(name),
+        }
+    }
+
+    /// The role of a command that no protocol sends.
+    fn of_written(name: &[u8]) -> Self {
+        match KeyPlaces::of(name) {
+            [] => Self::Other,
+            places => Self::Alters(places),
         }
     }
 }

@@ -72,7 +72,7 @@ impl WaitingCommand {
             database: line.database,
             is_order_unknown: false,
             client,
-            keys: keys_of(&command),
+            keys: keys_of(line, &command),
             command,
         }
     }
@@ -158,17 +158,14 @@ impl WaitingCommands {
 }
 
 /// The keys that a command may concern.
-fn keys_of(command: &Command) -> Vec<CommandWord> {
+fn keys_of(line: &Line<'_>, command: &Command) -> Vec<CommandWord> {
     let args = command.args();
     if command.is("EVAL") || command.is("EVALSHA") || command.is("FCALL") {
         return script_keys(command).to_vec();
     }
-    let is_one_of = |names: &[&str]| names.iter().any(|name| command.is(name));
-    if is_one_of(&["MSETNX", "MSET"]) {
-        return args.iter().step_by(2).cloned().collect();
-    }
-    if is_one_of(&["DEL", "UNLINK", "EXISTS", "RENAME", "RENAMENX", "WATCH"]) {
+    if command.is("EXISTS") || command.is("WATCH") {
         return args.to_vec();
     }
-    args.first().cloned().into_iter().collect()
+    let others = line.written_keys().into_iter().filter(|place| *place > 1);
+    args.first().into_iter().chain(others.filter_map(|place| args.get(place - 1))).cloned().collect()
 }

@@ -20,5 +20,6 @@ mod tokens;
 mod truth;
 mod unfollowed;
 mod written;
+mod written_keys;
 
 pub(crate) use written::audit;

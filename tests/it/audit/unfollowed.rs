@@ -36,10 +36,14 @@ fn what_is_found_where_a_command_is_not_followed_is_at_most_possible() {
         r#""GETEX" "lock" "PX" "1""#,
         r#""MSET" "a" "1" "lock" "2""#,
         r#""SINTERSTORE" "lock" "one" "other""#,
+        r#""RPOPLPUSH" "queue" "lock""#,
+        r#""LMPOP" "2" "queue" "lock" "LEFT""#,
+        r#""GEORADIUS" "places" "1" "2" "3" "km" "STORE" "lock""#,
+        r#""JSON.SET" "lock" "$" "1""#,
     ] {
         check(command, 1, Certainty::Possible);
     }
-    for command in [r#""MOVE" "other" "1""#, r#""HSET" "other" "lock" "1""#, r#""PING""#] {
+    for command in [r#""MOVE" "other" "1""#, r#""HSET" "other" "lock" "1""#, r#""LPOS" "lock" "1""#, r#""PING""#] {
         check(command, 0, Certainty::Certain);
     }
 }
