@@ -9,7 +9,7 @@ use siphasher::sip128::{Hasher128, SipHasher};
 
 use crate::legacy::Part;
 use crate::legacy::catalogue::catalogue;
-use crate::monitor::{Line, Word};
+use crate::monitor::{KeyPlaces, Line, Word};
 use crate::wire::{Command, UnixTime};
 
 /// Replaces the values in a trace: the same text by the same text everywhere, and none that can be traced back without the
@@ -18,8 +18,8 @@ use crate::wire::{Command, UnixTime};
 /// What an audit needs stays: times, clients, command names, keys, options, the texts of scripts, and in the values of
 /// commands that locks send the numbers that can be a time or are short. A word of letters or of letters and digits
 /// becomes one of the same length and alphabet, so that a token still looks like one, and the parts of a value correspond
-/// to the same parts elsewhere. Of commands that no lock sends every argument becomes one hash, except the first; MIGRATE
-/// keeps its keys. Of AUTH, ECHO, HELLO and PING every argument becomes one.
+/// to the same parts elsewhere. Of commands that no lock sends every argument becomes one hash, except the first and the
+/// keys that it writes. Of AUTH, ECHO, HELLO and PING every argument becomes one.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     key: [u8; 16],
@@ -40,8 +40,8 @@ enum Kept {
     Migrated,
     /// A script, the number of its keys, and those keys.
     Script,
-    /// Only the first.
-    OnlyFirst,
+    /// The first, and the keys that the command writes.
+    Keys,
     /// None.
     Nothing,
 }
@@ -102,12 +102,17 @@ impl Redaction {
             Kept::Migrated => place_of_word_keys(&words).unwrap_or(words.len()),
             _ => 0,
         };
+        let written = match kept {
+            Kept::Keys => written_keys(&name, line),
+            _ => Vec::new(),
+        };
         let redacted = words.iter().enumerate().map(|(place, word)| {
             let stays = match kept {
                 _ if place == 0 => true,
                 Kept::All => true,
                 Kept::Nothing => false,
-                Kept::First | Kept::OnlyFirst => place == 1,
+                Kept::First => place == 1,
+                Kept::Keys => place == 1 || written.contains(&place),
                 Kept::Pairs => place % 2 == 1,
                 Kept::CountedPairs => place == 1 || place % 2 == 0 && place / 2 <= keys,
                 Kept::Migrated => place == 3 || place >= keys,
@@ -115,7 +120,7 @@ impl Redaction {
             };
             match kept {
                 _ if stays => word.to_vec(),
-                Kept::OnlyFirst | Kept::Migrated | Kept::Nothing => {
+                Kept::Keys | Kept::Migrated | Kept::Nothing => {
                     format!("redacted:{:016x}", self.hash(word, 0) as u64).into_bytes()
                 }
                 _ => self.value(word, line.at),
@@ -181,12 +186,18 @@ impl Redaction {
     }
 }
 
+/// The places of the keys that a command writes, and of the words that say where they are.
+fn written_keys(name: &[u8], line: &Line<'_>) -> Vec<usize> {
+    let places = KeyPlaces::of(name).iter();
+    places.flat_map(|it| it.places(line).chain(it.marker(line))).collect()
+}
+
 /// What stays of a command with this name, in small letters.
 fn kept(name: &[u8]) -> Kept {
     match name {
-        b"del" | b"unlink" | b"exists" | b"watch" | b"rename" | b"expire" | b"pexpire" | b"expireat" | b"pexpireat"
-        | b"persist" | b"ttl" | b"pttl" | b"get" | b"getdel" | b"getex" | b"incr" | b"flushall" | b"flushdb"
-        | b"swapdb" | b"copy" | b"bitop" | b"sort" => Kept::All,
+        b"del" | b"unlink" | b"exists" | b"watch" | b"rename" | b"renamenx" | b"move" | b"expire" | b"pexpire"
+        | b"expireat" | b"pexpireat" | b"persist" | b"ttl" | b"pttl" | b"get" | b"getdel" | b"getex" | b"incr"
+        | b"flushall" | b"flushdb" | b"swapdb" | b"copy" | b"bitop" | b"sort" => Kept::All,
         b"set" | b"setnx" | b"getset" | b"setex" | b"psetex" | b"append" | b"delex" | b"delifeq" | b"hget"
         | b"hset" | b"hsetnx" | b"hmset" | b"hdel" | b"hexists" | b"hincrby" | b"zadd" | b"zrem" | b"publish" => {
             Kept::First
@@ -196,7 +207,7 @@ fn kept(name: &[u8]) -> Kept {
         b"migrate" => Kept::Migrated,
         b"eval" | b"evalsha" | b"eval_ro" | b"evalsha_ro" | b"fcall" | b"fcall_ro" => Kept::Script,
         b"auth" | b"echo" | b"hello" | b"ping" => Kept::Nothing,
-        _ => Kept::OnlyFirst,
+        _ => Kept::Keys,
     }
 }
 
@@ -252,7 +263,11 @@ mod tests {
             r#""SETNX" "k" "\xac\xed\x00\x05t\x00\n1700000010""#,
             r#""EVAL" "if redis.call('get', KEYS[1]) == ARGV[1] then return 1 end" "1" "k""#,
             r#""DEL" "orders:alice@example.com""#,
-            r#""COPY" "other" "lock:orders" "REPLACE""#,
+            r#""RENAMENX" "other" "lock:orders""#,
+            r#""MOVE" "lock:orders" "1""#,
+            r#""COPY" "other" "lock:orders" "DB" "1" "REPLACE""#,
+            r#""SMOVE" "other" "lock:orders""#,
+            r#""XGROUP" "CREATE" "lock:orders""#,
             r#""BITOP" "AND" "lock:orders" "one" "other""#,
             r#""SORT" "waiters" "STORE" "lock:orders""#,
             r#""MSETEX" "2" "lock:orders" "1" "lock:mails" "1" "EX" "60""#,

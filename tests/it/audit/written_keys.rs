@@ -1,6 +1,7 @@
-//! The keys that commands write are those that the servers themselves name.
+//! The keys that commands write are those that the servers themselves name, and stay where a trace is redacted.
 
-use lockshift::monitor::Parser;
+use lockshift::monitor::{Line, Parser, Word};
+use lockshift::redaction::Redaction;
 use redis::{FromRedisValue, Value, cmd, from_redis_value};
 
 use crate::server::{Options, Server, fetched};
@@ -51,8 +52,22 @@ fn compare(server: &Server) {
                 Some(expected) => assert_eq!(found, expected, "{text}"),
                 None => assert!(command.name == "migrate" || command.name == "sort", "{text}"),
             }
+            is_redacted_with_its_keys(&line, &found);
         }
     }
+}
+
+fn is_redacted_with_its_keys(line: &Line<'_>, keys: &[usize]) {
+    let redacted = Redaction::new([7; 16]).line(line);
+    let mut parser = Parser::new();
+    let redacted = parser.parse(redacted.as_bytes()).unwrap();
+    let key = |line: &Line<'_>, at: usize| line.word(at).map(Word::bytes).map(|key| key.into_owned());
+    for at in keys {
+        assert_eq!(key(&redacted, *at), key(line, *at), "{line}");
+    }
+    let mut found = redacted.written_keys();
+    found.sort_unstable();
+    assert_eq!(found, keys, "{redacted}");
 }
 
 /// A command and its subcommands.
