@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::Hasher;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use siphasher::sip128::{Hasher128, SipHasher};
@@ -16,10 +17,11 @@ use crate::wire::{Command, UnixTime};
 /// key.
 ///
 /// What an audit needs stays: times, clients, command names, keys, options, the texts of scripts, and in the values of
-/// commands that locks send the numbers that can be a time or are short. A word of letters or of letters and digits
-/// becomes one of the same length and alphabet, so that a token still looks like one, and the parts of a value correspond
-/// to the same parts elsewhere. Of commands that no lock sends every argument becomes one hash, except the first and the
-/// keys that it writes. Of AUTH, ECHO, HELLO and PING every argument becomes one.
+/// commands that locks send the numbers that can be a time, single letters, and the other digits if the value has at most
+/// seven of them. A word of letters or of letters and digits becomes one of the same length and alphabet, so that a token
+/// still looks like one, and the parts of a value correspond to the same parts elsewhere. A number becomes none that can
+/// be a time. Of commands that no lock sends every argument becomes one hash, except the first and the keys that the
+/// command writes. Of AUTH, ECHO, HELLO and PING every argument becomes one.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     key: [u8; 16],
@@ -73,8 +75,12 @@ static FIXED: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
 
 /// Before the text in a string that Java has serialized; two bytes of length follow.
 const JAVA: &[u8] = b"\xac\xed\x00\x05t";
-/// Numbers of so many digits stay: a lease, a process, the fraction of a second.
+/// So many digits of a value stay: a lease, a process, the fraction of a second.
 const SHORT: usize = 7;
+/// A number in exponential notation has at most so many bytes.
+const LONGEST_NUMBER: usize = 24;
+/// No number becomes one that can be a time between these years, in seconds since 1970: 1990 and 2100.
+const TIMES: Range<i128> = 631_152_000..4_102_444_800;
 /// Numbers that are a time this near to that of the line stay, in nanoseconds: ten years.
 const NEAR_NS: i128 = 10 * 366 * 86_400 * 1_000_000_000;
 
@@ -132,35 +138,49 @@ impl Redaction {
     /// A value of a lock: its stamps stay, its words are replaced.
     fn value(&self, value: &[u8], at: UnixTime) -> Vec<u8> {
         let is_option = OPTIONS.iter().any(|option| value.eq_ignore_ascii_case(option));
-        let is_number = std::str::from_utf8(value).is_ok_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite));
-        if is_option || is_number && value.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        if is_option || is_exponential(value, at) {
             return value.to_vec();
         }
         let header = if value.starts_with(JAVA) { value.len().min(JAVA.len() + 2) } else { 0 };
         let (header, text) = value.split_at(header);
         let of_word = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-        let parts = text.chunk_by(|one, next| of_word(*one) && of_word(*next));
-        let redacted = parts
-            .flat_map(|part| if part.iter().all(|byte| of_word(*byte)) { self.part(part, at) } else { part.to_vec() });
+        let uuids: Vec<usize> =
+            (0..text.len()).filter(|begin| text[*begin..].get(..UUID).is_some_and(is_uuid)).collect();
+        let mut begin = 0;
+        let parts = text.chunk_by(|one, next| of_word(*one) && of_word(*next)).map(|bytes| {
+            let at = begin;
+            begin += bytes.len();
+            let is_of_uuid = uuids.iter().any(|uuid| (*uuid..uuid + UUID).contains(&at));
+            ValuePart { bytes, is_of_uuid, is_word: bytes.iter().all(|byte| of_word(*byte)) }
+        });
+        let parts: Vec<ValuePart<'_>> = parts.collect();
+        let digits: usize = parts.iter().filter(|part| part.is_short_number(at)).map(|part| part.bytes.len()).sum();
+        let digits_stay = digits <= SHORT || is_stamped(text, &parts, at);
+        let redacted = parts.iter().flat_map(|part| self.part(part, digits_stay, at));
         let mut redacted: Vec<u8> = header.iter().copied().chain(redacted).collect();
         // The digits by which a random UUID can be recognised are the same in all of them.
-        for begin in (0..value.len()).filter(|begin| value[*begin..].get(..36).is_some_and(is_uuid)) {
-            for place in [14, 19].map(|place| begin + place) {
+        for begin in uuids {
+            for place in [14, 19].map(|place| header.len() + begin + place) {
                 redacted[place] = value[place];
             }
         }
         redacted
     }
 
-    /// A part of a value without punctuation.
-    fn part(&self, part: &[u8], at: UnixTime) -> Vec<u8> {
-        let digits = part.iter().all(u8::is_ascii_digit);
-        let is_plain = part.len() == 1 || FIXED.contains(part) || digits && (part.len() <= SHORT || is_near(part, at));
-        if is_plain {
-            return part.to_vec();
+    /// A part of a value.
+    fn part(&self, part: &ValuePart<'_>, digits_stay: bool, at: UnixTime) -> Vec<u8> {
+        let bytes = part.bytes;
+        let digits = part.is_number();
+        let stays = match part.is_of_uuid || !part.is_word {
+            true => !part.is_word,
+            false if digits => is_near(bytes, at) || digits_stay && bytes.len() <= SHORT,
+            false => bytes.len() == 1 || FIXED.contains(bytes),
+        };
+        if stays {
+            return bytes.to_vec();
         }
         let hexadecimal = [b'a'..=b'f', b'A'..=b'F']
-            .map(|letters| part.iter().all(|byte| byte.is_ascii_digit() || letters.contains(byte)));
+            .map(|letters| bytes.iter().all(|byte| byte.is_ascii_digit() || letters.contains(byte)));
         let alphabet: &dyn Fn(u8) -> &'static [u8] = match hexadecimal {
             _ if digits => &|_| b"0123456789",
             [true, _] => &|_| b"0123456789abcdef",
@@ -171,11 +191,15 @@ impl Redaction {
                 _ => b"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
             },
         };
-        let chosen = |(place, byte): (usize, &u8)| {
-            let letters = alphabet(*byte);
-            letters[(self.hash(part, place as u64) % letters.len() as u128) as usize]
+        let drawn = |draw: u64| -> Vec<u8> {
+            let chosen = |(place, byte): (usize, &u8)| {
+                let letters = alphabet(*byte);
+                letters[(self.hash(bytes, draw << 32 | place as u64) % letters.len() as u128) as usize]
+            };
+            bytes.iter().enumerate().map(chosen).collect()
         };
-        part.iter().enumerate().map(chosen).collect()
+        // Which draw it is depends on nothing but the part, so that it becomes the same everywhere.
+        (0..).map(drawn).find(|drawn| !can_be_time(drawn)).expect("most numbers are no time")
     }
 
     fn hash(&self, word: &[u8], number: u64) -> u128 {
@@ -184,6 +208,41 @@ impl Redaction {
         hasher.write(word);
         hasher.finish128().as_u128()
     }
+}
+
+/// A part of a value: letters and digits, or what stands between them.
+struct ValuePart<'a> {
+    bytes: &'a [u8],
+    is_word: bool,
+    /// A UUID is replaced in the same way wherever it stands, so its digits do not count.
+    is_of_uuid: bool,
+}
+
+impl ValuePart<'_> {
+    fn is_number(&self) -> bool {
+        self.bytes.iter().all(u8::is_ascii_digit)
+    }
+
+    /// Whether it is a number that would stay by itself, and is not a time.
+    fn is_short_number(&self, at: UnixTime) -> bool {
+        self.is_number() && !self.is_of_uuid && self.bytes.len() <= SHORT && !is_near(self.bytes, at)
+    }
+}
+
+/// Whether a value has the form of a lock's value in the catalogue, with a time near this one.
+fn is_stamped(text: &[u8], parts: &[ValuePart<'_>], at: UnixTime) -> bool {
+    let forms = || catalogue().map(|dialect| dialect.form).filter(|form| form.is_stamped());
+    parts.iter().any(|part| part.is_number() && is_near(part.bytes, at)) && forms().any(|form| form.matches(text))
+}
+
+/// Whether it is a number in exponential notation that is short or a time near this one, as some languages write times.
+fn is_exponential(value: &[u8], at: UnixTime) -> bool {
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
+    let Some(number) = number.filter(|number| number.is_finite() && value.len() <= LONGEST_NUMBER) else {
+        return false;
+    };
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    value.iter().any(|byte| matches!(byte, b'e' | b'E')) && (digits <= SHORT || is_near_number(number as i128, at))
 }
 
 /// The places of the keys that a command writes, and of the words that say where they are.
@@ -226,6 +285,9 @@ fn place_of_word_keys(words: &[Cow<'_, [u8]>]) -> Option<usize> {
     None
 }
 
+/// The length of a UUID.
+const UUID: usize = 36;
+
 fn is_uuid(text: &[u8]) -> bool {
     text.iter().enumerate().all(|(place, byte)| match place {
         8 | 13 | 18 | 23 => *byte == b'-',
@@ -233,13 +295,29 @@ fn is_uuid(text: &[u8]) -> bool {
     })
 }
 
-/// Whether the number is a time near this one, in seconds or a fraction of them.
+/// The digits as a number.
+fn number(digits: &[u8]) -> Option<i128> {
+    std::str::from_utf8(digits).ok().filter(|_| digits.iter().all(u8::is_ascii_digit))?.parse().ok()
+}
+
+/// The nanoseconds in the units in which times are counted.
+const UNITS: [i128; 4] = [1_000_000_000, 1_000_000, 1_000, 1];
+
+/// Whether the digits are a time near this one, in seconds or a fraction of them.
 fn is_near(digits: &[u8], at: UnixTime) -> bool {
-    let Some(number) = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<i128>().ok()) else {
-        return false;
-    };
-    let units = [1_000_000_000, 1_000_000, 1_000, 1];
-    units.iter().any(|unit| (number.saturating_mul(*unit) - i128::from(at.as_nanos())).abs() < NEAR_NS)
+    number(digits).is_some_and(|number| is_near_number(number, at))
+}
+
+fn is_near_number(number: i128, at: UnixTime) -> bool {
+    UNITS
+        .iter()
+        .any(|unit| number.saturating_mul(*unit).saturating_sub(at.as_nanos().into()).saturating_abs() < NEAR_NS)
+}
+
+/// Whether the digits can be a time, whenever the trace was recorded.
+fn can_be_time(digits: &[u8]) -> bool {
+    let seconds = |number: i128| UNITS.map(|unit| number.saturating_mul(unit) / 1_000_000_000);
+    number(digits).is_some_and(|number| seconds(number).iter().any(|seconds| TIMES.contains(seconds)))
 }
 
 #[cfg(test)]
@@ -320,6 +398,41 @@ mod tests {
         ] {
             let redacted = redacted(line);
             assert!(!redacted.contains("Secret") && !redacted.contains("4111111111111111"), "{redacted}");
+        }
+    }
+
+    #[test]
+    fn no_number_becomes_a_time() {
+        for digits in [10, 13, 16, 19] {
+            for first in 4_321_000_000_u64..4_321_000_200 {
+                let value = &format!("{first:0<digits$}")[..digits];
+                let line = redacted(&format!(r#""SETNX" "lock" "{value}""#));
+                let number = line.rsplit('"').nth(1).unwrap();
+                assert!(number != value && number.len() == digits && !can_be_time(number.as_bytes()), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_keeps_few_digits_unless_it_is_that_of_a_lock() {
+        for value in [
+            "4111-1111-1111-1111",
+            "4 1 1 1 1 1 1 1 1",
+            "192.168.17.4",
+            "1984-03-12",
+            "123-45-6789",
+            "4111111111111111e0",
+        ] {
+            let redacted = redacted(&format!(r#""SET" "k" "{value}""#));
+            let kept = redacted.rsplit('"').nth(1).unwrap().bytes().zip(value.bytes());
+            let kept = kept.filter(|(new, old)| new == old && old.is_ascii_digit()).count();
+            assert!(kept <= SHORT, "{redacted}");
+        }
+        for value in ["host:4711", "1700000010:4711", "1.5e3", "4711", "1700000010-4711-140234", "1700000010.123456"] {
+            let line = format!(r#""SET" "k" "{value}""#);
+            let redacted = redacted(&line);
+            let digits = |text: &str| text.matches(|letter: char| letter.is_ascii_digit()).collect::<String>();
+            assert_eq!(digits(&redacted), digits(&line), "{redacted}");
         }
     }
 

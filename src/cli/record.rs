@@ -43,8 +43,10 @@ pub(super) struct Args {
     /// without naming them, such as EXEC and FLUSHALL
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<String>,
-    /// Replace values by hashes, under a key that is forgotten. Times, clients, keys, scripts, and in the commands of locks
-    /// the numbers that can be a time or are short stay: `audit` and `dry-run` say the same of it
+    /// Replace values by hashes, under a key that is forgotten. `audit` and `dry-run` say the same of it. Readable stay: times,
+    /// clients, keys, scripts, and in the values of commands that locks send, such as SET, HSET and ZADD: numbers that can be a
+    /// time, punctuation, single letters, and all other digits of a value that has at most seven of them, so a PIN, a year
+    /// or an amount
     #[arg(long)]
     redact: bool,
     /// The file to write instead of standard output; compressed if its name ends with .gz
