@@ -74,14 +74,22 @@ impl NewFile {
         }
     }
 
-    /// Gives it its name, with all lines that are whole.
-    pub(super) fn keep_lines(mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Target::Stream(_) => {}
-            Target::Nameless(file, _) => cut_to_lines(file)?,
-            Target::Named(file, _) => cut_to_lines(file.as_file_mut())?,
+    /// Gives it its name, with all lines that are whole and this one behind them. Where it has no room, it takes that of the last
+    /// ones.
+    pub(super) fn keep_lines(mut self, last: Option<&str>) -> io::Result<()> {
+        if !matches!(self.0, Target::Stream(_)) {
+            end_with(self.file(), last)?;
         }
         self.keep()
+    }
+
+    /// Has the system write what it has received.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        match &self.0 {
+            Target::Stream(_) => Ok(()),
+            Target::Nameless(file, _) => file.sync_all(),
+            Target::Named(file, _) => file.as_file().sync_all(),
+        }
     }
 
     fn file(&mut self) -> &mut File {
@@ -136,10 +144,26 @@ fn name(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Takes away what stands behind the last end of a line.
-fn cut_to_lines(file: &mut File) -> io::Result<()> {
+/// Ends a file that may have no room: with lines that are whole, and this one behind them.
+pub(super) fn end_with(file: &mut File, last: Option<&str>) -> io::Result<()> {
+    // Less than a block frees nothing on some file systems, and is enough on most.
+    const ROOM: [u64; 2] = [0, 1 << 16];
+    cut_to_lines(file, 0)?;
+    let Some(last) = last.map(|last| format!("{last}\n")) else { return Ok(()) };
+    for more in ROOM {
+        cut_to_lines(file, more + last.len() as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        if file.write_all(last.as_bytes()).is_ok() {
+            return Ok(());
+        }
+    }
+    cut_to_lines(file, 0)
+}
+
+/// Takes away so many of the last bytes, and what stands behind the last end of a line before them.
+fn cut_to_lines(file: &mut File, room: u64) -> io::Result<()> {
     const PIECE: u64 = 4096;
-    let mut end = file.seek(SeekFrom::End(0))?;
+    let mut end = file.seek(SeekFrom::End(0))?.saturating_sub(room);
     while end > 0 {
         let begin = end.saturating_sub(PIECE);
         let mut piece = Vec::new();
@@ -165,7 +189,7 @@ mod tests {
     fn left(text: &str) -> String {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        cut_to_lines(&mut file).unwrap();
+        cut_to_lines(&mut file, 0).unwrap();
         file.rewind().unwrap();
         io::read_to_string(file).unwrap()
     }
@@ -186,6 +210,15 @@ mod tests {
     }
 
     #[test]
+    fn the_last_line_takes_the_room_of_others() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"one\ntwo\nthree\nfou").unwrap();
+        end_with(&mut file, Some("end")).unwrap();
+        file.rewind().unwrap();
+        assert_eq!(io::read_to_string(file).unwrap(), "one\ntwo\nend\n");
+    }
+
+    #[test]
     fn a_pipe_is_written_to_and_stays_one() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
@@ -193,7 +226,7 @@ mod tests {
         for writes in [(|pipe| write(pipe, "text").unwrap()) as fn(&Path), |pipe| {
             let mut file = NewFile::begin(pipe).unwrap();
             file.write_all(b"text").unwrap();
-            file.keep_lines().unwrap();
+            file.keep_lines(Some("end")).unwrap();
         }] {
             let reader = std::thread::spawn({
                 let pipe = pipe.clone();

@@ -28,8 +28,8 @@ use sink::Sink;
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file gets
 /// its name, in place of one of that name, when it is complete; a recording that is killed leaves none. If the server is
-/// lost, the last line says so, and `audit` then gives no verdict; what came before is kept, also if the disk is full.
-/// With --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
+/// lost or the disk is full, what came before is kept, the last line says so, and `audit` then gives no verdict. With
+/// --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
 ///
 /// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as
 /// long as needed, and mind that the file is readable only to those allowed, or record with --redact.
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         commands: 0,
     };
     let copied = recording.copy(&mut sink, &events);
-    let ended = sink.end(copied)?;
+    let ended = sink.end(copied, (recording.form == RecordFormat::Monitor).then_some(ENDED_EARLY))?;
     if args.output.is_some() {
         let seconds = host::mono().saturating_since(recording.began).as_secs_f64();
         warn(format_args!("recorded {} commands in {seconds:.1} s", recording.commands));

@@ -1,6 +1,7 @@
 //! Where a recording goes: standard output, one file, or one file after the other.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Seek, SeekFrom, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -35,6 +36,8 @@ struct OutputFile {
     to: Compressed,
     /// Before compression.
     bytes: u64,
+    /// Whether the end of what is compressed was written, or begun.
+    is_finished: bool,
 }
 
 enum Compressed {
@@ -96,23 +99,37 @@ impl Sink {
         }
     }
 
-    /// Ends the recording, after an error with what came before it.
-    pub(super) fn end<T>(mut self, copied: io::Result<Option<T>>) -> Result<Option<T>, Failure> {
+    /// Ends the recording, after an error with what came before it, and with a line that says so: this text and the reason.
+    pub(super) fn end<T>(
+        mut self,
+        copied: io::Result<Option<T>>,
+        ended_early: Option<&str>,
+    ) -> Result<Option<T>, Failure> {
         let copied = copied.and_then(|ended| self.flush().map(|()| ended));
         match (self, copied) {
             (Self::Page(_), Ok(ended)) => Ok(ended),
             (Self::Page(_), Err(error)) => unless_closed(Err(error)).map(|()| None),
             (Self::Files(files), Ok(ended)) => {
-                let Some(part) = files.part else { return Ok(ended) };
-                let path = part.path.clone();
-                part.keep().map_err(|error| file::unusable(&path, &error))?;
-                Ok(ended)
+                let Some(mut part) = files.part else { return Ok(ended) };
+                match part.finish() {
+                    Ok(()) => {
+                        let path = part.path.clone();
+                        part.keep().map_err(|error| file::unusable(&path, &error))?;
+                        Ok(ended)
+                    }
+                    Err(error) => {
+                        Self::Files(Box::new(Files { part: Some(part), ..*files })).end(Err(error), ended_early)
+                    }
+                }
             }
             (Self::Files(files), Err(error)) => {
-                let path = files.part.as_ref().map_or_else(|| files.path.clone(), |part| part.path.clone());
-                if let Some(part) = files.part {
-                    part.keep_lines().map_err(|error| file::unusable(&path, &error))?;
-                }
+                let last = ended_early.map(|text| format!("{text}{}", os_error::sentence(&error)));
+                let path = files.part.as_ref().map_or_else(|| files.last_path(), |part| part.path.clone());
+                let marked = match files.part {
+                    Some(part) => part.keep_lines(last.as_deref()),
+                    None => mark(&path, last.as_deref()),
+                };
+                marked.map_err(|error| file::unusable(&path, &error))?;
                 let sentence = format!("{}: {}: what came before is there", path.display(), os_error::sentence(&error));
                 Err(Failure::new(Exit::Unusable, sentence))
             }
@@ -123,10 +140,14 @@ impl Sink {
 impl Files {
     fn line(&mut self, text: &str) -> io::Result<()> {
         let length = text.len() as u64 + 1;
-        if let Some(part) = self
-            .part
-            .take_if(|part| self.rotate.is_some_and(|most| part.bytes > 0 && part.bytes.saturating_add(length) > most))
-        {
+        let is_full = |part: &OutputFile| {
+            self.rotate.is_some_and(|most| part.bytes > 0 && part.bytes.saturating_add(length) > most)
+        };
+        if let Some(part) = self.part.as_mut().filter(|part| is_full(part)) {
+            // A part that cannot be finished stays, to be kept as far as it goes.
+            part.finish()?;
+        }
+        if let Some(part) = self.part.take_if(|part| is_full(part)) {
             part.keep()?;
             self.complete += 1;
         }
@@ -146,6 +167,15 @@ impl Files {
 
     /// The name of the next file: `trace.log.0001`, `trace.log.0001.gz`.
     fn next_path(&self) -> PathBuf {
+        self.path_of(self.complete + 1)
+    }
+
+    /// The name of the last file that is complete.
+    fn last_path(&self) -> PathBuf {
+        self.path_of(self.complete)
+    }
+
+    fn path_of(&self, number: u32) -> PathBuf {
         if self.rotate.is_none() {
             return self.path.clone();
         }
@@ -154,7 +184,7 @@ impl Files {
             false => (self.path.clone(), ""),
         };
         let mut name = stem.into_os_string();
-        name.push(format!(".{:04}{extension}", self.complete + 1));
+        name.push(format!(".{number:04}{extension}"));
         name.into()
     }
 }
@@ -166,7 +196,23 @@ impl OutputFile {
             true => Compressed::Gzip(GzEncoder::new(BufWriter::new(TakenFile(Some(file))), Compression::default())),
             false => Compressed::Not(BufWriter::new(file)),
         };
-        Ok(Self { path, to, bytes: 0 })
+        Ok(Self { path, to, bytes: 0, is_finished: false })
+    }
+
+    /// Writes all that is in memory, and the end of what is compressed.
+    fn finish(&mut self) -> io::Result<()> {
+        self.is_finished = true;
+        match &mut self.to {
+            Compressed::Not(file) => {
+                file.flush()?;
+                file.get_mut().sync()
+            }
+            Compressed::Gzip(file) => {
+                file.try_finish()?;
+                file.get_mut().flush()?;
+                file.get_mut().get_mut().0.as_mut().map_or(Ok(()), NewFile::sync)
+            }
+        }
     }
 
     fn keep(self) -> io::Result<()> {
@@ -179,17 +225,41 @@ impl OutputFile {
         }
     }
 
-    /// Keeps what could be written: lines that are whole, of a compressed file the beginning.
-    fn keep_lines(self) -> io::Result<()> {
+    /// Keeps what could be written: lines that are whole and this one behind them; of a compressed file the beginning.
+    fn keep_lines(self, last: Option<&str>) -> io::Result<()> {
         match self.to {
-            Compressed::Not(file) => file.into_parts().0.keep_lines(),
+            Compressed::Not(file) => file.into_parts().0.keep_lines(last),
             Compressed::Gzip(mut file) => {
-                // The end of the compressed data may be missing, and `audit` then says so.
-                let _ = file.try_finish();
+                // The end of the compressed data may be missing, and `audit` then says so. If there is room again, the last line
+                // says it; a part of a line may stand before it.
+                let text = last.map(|last| format!("\n{last}\n")).unwrap_or_default();
+                let _ = match self.is_finished {
+                    true => write_member(file.get_mut(), &text),
+                    false => file.write_all(text.as_bytes()).and_then(|()| file.try_finish()),
+                };
+                let _ = file.get_mut().flush();
                 file.get_mut().get_mut().0.take().map_or(Ok(()), NewFile::keep)
             }
         }
     }
+}
+
+/// Writes this line at the end of a file that is complete.
+fn mark(path: &Path, last: Option<&str>) -> io::Result<()> {
+    let Some(last) = last else { return Ok(()) };
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    if !is_gzip(path) {
+        return file::end_with(&mut file, Some(last));
+    }
+    file.seek(SeekFrom::End(0))?;
+    write_member(&mut file, &format!("{last}\n"))
+}
+
+/// Writes a text as a compressed file of its own: several in a row are one.
+fn write_member(to: &mut impl Write, text: &str) -> io::Result<()> {
+    let mut member = GzEncoder::new(to, Compression::default());
+    member.write_all(text.as_bytes())?;
+    member.finish()?.flush()
 }
 
 fn is_gzip(path: &Path) -> bool {

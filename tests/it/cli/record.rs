@@ -182,22 +182,30 @@ fn a_server_that_goes_away_leaves_what_came_before() {
 }
 
 #[test]
-fn a_disk_that_is_full_leaves_the_lines_that_are_whole() {
-    let server = Server::start();
-    let (folder, file) = file();
-    let mut shell = Command::new("sh");
-    // A file may have so many blocks of 512 bytes, and a process that writes more gets an error instead of a signal.
-    let script = r#"trap '' XFSZ; ulimit -f 16; exec "$0" record -o "$1""#;
-    shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).env("REDIS_URL", server.url());
-    let running = Running::start(shell, [""; 0]);
-    until_watched(&server);
-    work(&server, 300);
-    let done = running.done();
-    assert_eq!(done.code, Some(3), "{done:?}");
-    assert!(done.stderr.contains("trace.log: ") && done.stderr.contains("what came before is there"), "{done:?}");
-    let text = fs::read_to_string(&file).unwrap();
-    assert!((1..300).contains(&sets(&text)), "{} bytes", text.len());
-    assert_eq!(names(&folder), ["trace.log"]);
+fn a_disk_that_is_full_leaves_the_lines_that_are_whole_and_one_that_says_so() {
+    for (options, left) in [("", "trace.log"), ("--rotate 8K", "trace.log.0001")] {
+        let server = Server::start();
+        let (folder, file) = file();
+        let mut shell = Command::new("sh");
+        // A file may have so many blocks of 512 bytes, and a process that writes more gets an error instead of a signal.
+        let script = r#"trap '' XFSZ; ulimit -f 15; exec "$0" record $2 -o "$1""#;
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).arg(options);
+        shell.env("REDIS_URL", server.url());
+        let running = Running::start(shell, [""; 0]);
+        until_watched(&server);
+        work(&server, 300);
+        let done = running.done();
+        assert_eq!(done.code, Some(3), "{done:?}");
+        assert!(done.stderr.contains(left) && done.stderr.contains("what came before is there"), "{done:?}");
+        assert_eq!(names(&folder), [left]);
+        let file = folder.path().join(left);
+        let text = fs::read_to_string(&file).unwrap();
+        let (lines, last) = text.split_at(text.trim_end().rfind('\n').unwrap() + 1);
+        assert!((1..300).contains(&sets(lines)), "{} bytes", text.len());
+        assert!(last.starts_with("# recording ended early: ") && last.ends_with('\n'), "{last}");
+        let audited = Running::start(lockshift(), [Path::new("audit"), &file]).done();
+        assert!(audited.code == Some(3) && audited.stderr.contains("the recording ended early"), "{audited:?}");
+    }
 }
 
 #[test]
