@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "D", value_parser = values::length)]
     starved_after: Option<Duration>,
     /// How many times each protocol is played
-    #[arg(long, value_name = "N", default_value = "200")]
+    #[arg(long, value_name = "N", default_value = "200", value_parser = values::at_least_one)]
     periods: NonZeroU32,
     /// End after this long, with fewer plays of each protocol
     #[arg(long = "for", value_name = "D", default_value = "1m", value_parser = values::length)]

@@ -1,5 +1,7 @@
 //! `lockshift protocols`: every protocol by name.
 
+use clap::builder::NonEmptyStringValueParser;
+
 use super::exit::{Exit, Failure};
 use super::global_options::GlobalOptions;
 use super::named::{ByName, protocol};
@@ -24,7 +26,7 @@ pub(super) struct Args {
     command: Vec<ObservingCommand>,
     /// The keys of --acl: a pattern of Redis. By default those that the PROTOCOL derives from any name, and all keys for a
     /// COMMAND
-    #[arg(long, value_name = "GLOB", requires = "acl")]
+    #[arg(long, value_name = "GLOB", requires = "acl", value_parser = NonEmptyStringValueParser::new())]
     key: Option<String>,
 }
 

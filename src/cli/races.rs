@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let chosen: Vec<&'static Race> = match (args.show.or(args.mermaid), args.races.as_slice()) {
         (Some(one), _) => vec![one],
         (None, []) => catalogue().collect(),
-        (None, some) => some.to_vec(),
+        (None, some) => without_repetitions(some),
     };
     let pages = args.html.as_deref().map(|path| pages(path, chosen.len())).transpose()?;
     let replaying = args.replay.then(|| Replaying::on(&args.server)).transpose()?;
@@ -89,6 +89,12 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     }
     output::print(&races, global)?;
     verdict(races.are_as_described(), &tally)
+}
+
+/// Each race once, in the order in which they were named.
+fn without_repetitions(named: &[&'static Race]) -> Vec<&'static Race> {
+    let is_first = |(at, race): &(usize, &&'static Race)| named[..*at].iter().all(|earlier| earlier.id != race.id);
+    named.iter().enumerate().filter(is_first).map(|(_, race)| *race).collect()
 }
 
 fn draw(result: &RaceResult, tally: &ReplayTally) -> Result<Exit, Failure> {

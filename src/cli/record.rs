@@ -2,11 +2,13 @@
 
 mod sink;
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use redis::RedisError;
 use serde::Serialize;
 
@@ -50,13 +52,33 @@ pub(super) struct Args {
     #[arg(long)]
     redact: bool,
     /// The file to write instead of standard output; compressed if its name ends with .gz
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = output_file())]
     output: Option<PathBuf>,
-    /// Begin a new file after this many bytes, counted before compression: FILE.0001, FILE.0002 ...; .gz stays at the end
-    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "output")]
+    /// Begin a new file after this many bytes, counted before compression, at least 1K: FILE.000001, FILE.000002 ...; .gz
+    /// stays at the end
+    #[arg(long, value_name = "SIZE", value_parser = part_size, requires = "output")]
     rotate: Option<u64>,
     #[command(flatten)]
     server: ServerOptions,
+}
+
+/// A file to record to. The ends of names that other compressors give are refused: the file would not be what it says.
+fn output_file() -> impl TypedValueParser<Value = PathBuf> {
+    const OTHERS: [&str; 7] = ["zst", "zstd", "bz2", "xz", "lz4", "lzma", "zip"];
+    PathBufValueParser::new().try_map(|path| match path.extension().and_then(OsStr::to_str) {
+        Some(end) if OTHERS.contains(&end) => {
+            Err(format!("record compresses only as gzip: end the name with .gz, not .{end}"))
+        }
+        Some(_) | None => Ok(path),
+    })
+}
+
+/// The size of a part: a number of bytes, at least 1K.
+fn part_size(typed: &str) -> Result<u64, String> {
+    values::size(typed).and_then(|size| match size {
+        0..1024 => Err("a part has at least 1K".to_owned()),
+        _ => Ok(size),
+    })
 }
 
 /// Records.
@@ -115,7 +137,8 @@ pub(super) struct Recorded {
 impl Recorded {
     fn of(line: &Line<'_>) -> Self {
         Self {
-            at: line.at.as_nanos() as f64 / 1e9,
+            // Nanoseconds of today have more digits than a floating point number.
+            at: (line.at.as_nanos() / 1_000) as f64 / 1e6,
             database: line.database,
             client: match line.source {
                 Source::Client(address) => Printable(address).to_string(),

@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::named::{FleetArg, fleet};
 use super::server_options::ServerOptions;
-use super::{failure, hazards, output};
+use super::{failure, hazards, output, values};
 use crate::driver::host;
 use crate::report::ScanReport;
 use crate::scan::{ScanSummary, Walk};
@@ -40,7 +40,7 @@ pub(super) struct Args {
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<String>,
     /// Have the server visit no more than this many keys a second
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one)]
     rate: Option<NonZeroU32>,
     /// The protocols that share these keys
     #[arg(long, value_name = "PROTOCOL,...", value_parser = fleet(), hide_possible_values = true)]

@@ -1,6 +1,7 @@
 //! Argument values that several subcommands parse in the same way: keys, lengths of time, leases.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -26,6 +27,11 @@ pub(super) fn lease(typed: &str) -> Result<Lease, String> {
         return Err(format!("a lease of {length:?} cannot be relied on: two clocks may drift as far apart meanwhile"));
     }
     Ok(lease)
+}
+
+/// A number that is not 0.
+pub(super) fn at_least_one(typed: &str) -> Result<NonZeroU32, String> {
+    typed.parse().map_err(|_| format!("a whole number from 1 to {}", u32::MAX))
 }
 
 /// A number of bytes: `65536`, `64K`, `256M`, `1G`, in powers of 1024.

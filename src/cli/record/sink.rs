@@ -165,7 +165,7 @@ impl Files {
         }
     }
 
-    /// The name of the next file: `trace.log.0001`, `trace.log.0001.gz`.
+    /// The name of the next file: `trace.log.000001`, `trace.log.000001.gz`.
     fn next_path(&self) -> PathBuf {
         self.path_of(self.complete + 1)
     }
@@ -184,7 +184,7 @@ impl Files {
             false => (self.path.clone(), ""),
         };
         let mut name = stem.into_os_string();
-        name.push(format!(".{number:04}{extension}"));
+        name.push(format!(".{number:06}{extension}"));
         name.into()
     }
 }

@@ -122,6 +122,8 @@ fn only_commands_that_match_are_recorded() {
     let last = lines.last().unwrap();
     assert_eq!((last["command"][2].as_str(), last["database"].as_u64()), (Some(r"last \x00"), Some(0)), "{last}");
     assert!(last["at"].as_f64() > Some(1e9) && last["client"].is_string(), "{last}");
+    let fractions = text.lines().map(|line| line.split(['.', ',']).nth(1).unwrap().len());
+    assert!(fractions.max() <= Some(6), "microseconds have six digits: {text}");
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn a_recording_is_rotated_and_compressed_and_audited_as_one() {
     assert_eq!(running.done().code, Some(0));
     let mut parts = names(&folder);
     parts.sort_unstable();
-    assert!(parts.len() >= 3 && parts[0] == "trace.log.0001.gz" && parts[1] == "trace.log.0002.gz", "{parts:?}");
+    assert!(parts.len() >= 3 && parts[0] == "trace.log.000001.gz" && parts[1] == "trace.log.000002.gz", "{parts:?}");
     let paths: Vec<_> = parts.iter().map(|name| folder.path().join(name)).collect();
     let mut text = String::new();
     for path in &paths {
@@ -160,7 +162,7 @@ fn a_recording_is_rotated_and_compressed_and_audited_as_one() {
 
     let refused = done(record(), [""; 0]);
     assert_eq!(refused.code, Some(2), "the old parts would be taken for new ones: {refused:?}");
-    assert!(refused.stderr.contains("trace.log.0001.gz is there already"), "{refused:?}");
+    assert!(refused.stderr.contains("trace.log.000001.gz is there already"), "{refused:?}");
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn a_server_that_goes_away_leaves_what_came_before() {
 
 #[test]
 fn a_disk_that_is_full_leaves_the_lines_that_are_whole_and_one_that_says_so() {
-    for (options, left) in [("", "trace.log"), ("--rotate 8K", "trace.log.0001")] {
+    for (options, left) in [("", "trace.log"), ("--rotate 8K", "trace.log.000001")] {
         let server = Server::start();
         let (folder, file) = file();
         let mut shell = Command::new("sh");
@@ -205,6 +207,17 @@ fn a_disk_that_is_full_leaves_the_lines_that_are_whole_and_one_that_says_so() {
         assert!(last.starts_with("# recording ended early: ") && last.ends_with('\n'), "{last}");
         let audited = Running::start(lockshift(), [Path::new("audit"), &file]).done();
         assert!(audited.code == Some(3) && audited.stderr.contains("the recording ended early"), "{audited:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_to_is_refused() {
+    for (args, why) in [
+        (&["-o", "trace.zst"][..], "end the name with .gz, not .zst"),
+        (&["-o", "trace.log", "--rotate", "10"], "a part has at least 1K"),
+    ] {
+        let refused = done(lockshift(), ["record", "--redis", "redis://127.0.0.1:1"].iter().chain(args));
+        assert!(refused.code == Some(2) && refused.stderr.contains(why), "{refused:?}");
     }
 }
 
