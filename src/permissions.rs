@@ -11,6 +11,7 @@
 //! ```
 
 mod observing;
+mod rehearsed_key;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -23,6 +24,7 @@ use crate::sim::Session;
 use crate::wire::{Command, CommandWord, Key, UnixTime};
 
 pub use observing::ObservingCommand;
+use rehearsed_key::{MARK, RehearsedKey};
 
 /// What a user must be allowed for one protocol, or for one command of this program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -35,8 +37,6 @@ pub struct Permissions {
     pub channels: BTreeSet<String>,
 }
 
-/// Stands for the key while the protocol is rehearsed, and is recognised in every key that it derives.
-const MARK: &str = "marked-key-of-the-rehearsal";
 /// Two clients.
 const PAIR: [Owner; 2] =
     [Owner::new(Token::new([0xa1; 16]), 1_000_001, 1), Owner::new(Token::new([0xb2; 16]), 2_000_002, 2)];
@@ -53,19 +53,25 @@ const KEYLESS: [&str; 12] = [
 ];
 
 impl Permissions {
-    /// Those of this protocol on keys of this pattern of Redis: `lock:*`.
+    /// Those of this protocol on the key of this name, or on keys of this pattern of Redis: `lock:*`. What a lock derives from
+    /// a key depends on the braces in its name: `{a}b:token` is the new key of `{a}b`, and `{a}:token` that of `a`.
     pub fn of(choice: &Choice, pattern: &str) -> Self {
         let lease = Lease::new(LEASE).expect("ten seconds are a lease");
-        let locker = choice.locker(Key::from(MARK), lease);
+        let marked = choice.locker(Key::from(MARK), lease);
         // A key that begins as those of the protocol stands in Redis as it is: such a pattern is not begun so twice.
-        let key = String::from_utf8_lossy(locker.key().as_bytes()).into_owned();
-        let begin = key.split_once(MARK).map_or("", |(begin, _)| begin);
+        let key = String::from_utf8_lossy(marked.key().as_bytes()).into_owned();
+        let begin = key.strip_suffix(MARK).unwrap_or("");
         let pattern = pattern.strip_prefix(begin).unwrap_or(pattern);
+        let marked = sent_by(&*marked, MARK, &PAIR);
         let mut permissions = Self::default();
-        for (command, twin) in sent_by(&*locker, &PAIR).iter().zip(&sent_by(&*locker, &OTHERS)) {
-            permissions.add(command, twin, pattern);
+        for rehearsed in RehearsedKey::all_of(pattern) {
+            let locker = choice.locker(Key::from(rehearsed.name()), lease);
+            let [own, of_twin] = [&PAIR, &OTHERS].map(|owners| sent_by(&*locker, rehearsed.name(), owners));
+            for ((marked, command), twin) in marked.iter().zip(&own).zip(&of_twin) {
+                permissions.add(marked, command, twin, &rehearsed);
+            }
+            permissions.add_channel(&*locker, &rehearsed);
         }
-        permissions.add_channel(&*locker, pattern);
         permissions
     }
 
@@ -99,8 +105,8 @@ impl Permissions {
         self
     }
 
-    /// What a command needs; its twin is the same of other owners.
-    fn add(&mut self, command: &Command, twin: &Command, pattern: &str) {
+    /// What a command needs; the marked one is the same on the marked key, and its twin the same of other owners.
+    fn add(&mut self, marked: &Command, command: &Command, twin: &Command, rehearsed: &RehearsedKey) {
         let name = String::from_utf8_lossy(command.name()).to_lowercase();
         let args = command.args();
         let keys: Range<usize> = if command.is("EVAL") || command.is("EVALSHA") {
@@ -111,13 +117,14 @@ impl Permissions {
             0..0
         } else {
             // Further words are keys where they derive from the lock's: DEL, WATCH and MSETNX take several.
-            let further = args.iter().skip(1).filter(|word| String::from_utf8_lossy(word).contains(MARK));
-            self.keys.extend(further.map(|key| patterned(key, pattern)));
+            let derives = |word: &CommandWord| String::from_utf8_lossy(word).contains(MARK);
+            let further = args.iter().zip(marked.args()).skip(1).filter(|(_, marked)| derives(marked));
+            self.keys.extend(further.map(|(key, _)| rehearsed.pattern_of(key)));
             0..1
         };
         let pairs = args.iter().zip(twin.args()).skip(keys.start).take(keys.len());
         for (place, (key, twin)) in pairs.enumerate() {
-            let key = alike(key, twin, pattern);
+            let key = alike(key, twin, rehearsed);
             // Redisson's scripts derive further keys from this one.
             let is_extended = args[0].windows(10).any(|text| text == format!("KEYS[{}] ..", place + 1).as_bytes());
             self.keys.extend(is_extended.then(|| format!("{key}:*")));
@@ -146,10 +153,10 @@ impl Permissions {
     }
 
     /// The channel on which waiters listen.
-    fn add_channel(&mut self, locker: &dyn Locker, pattern: &str) {
+    fn add_channel(&mut self, locker: &dyn Locker, rehearsed: &RehearsedKey) {
         let [one, other] = PAIR.each_ref().map(|owner| locker.release_channel(owner));
         let (Some(one), Some(other)) = (one, other) else { return };
-        self.channels.insert(alike(&one.channel, &other.channel, pattern));
+        self.channels.insert(alike(&one.channel, &other.channel, rehearsed));
         let commands = if one.sharded { ["ssubscribe", "sunsubscribe"] } else { ["subscribe", "unsubscribe"] };
         self.commands.extend(commands.map(str::to_owned));
     }
@@ -167,25 +174,19 @@ fn patterns(sign: char, patterns: &BTreeSet<String>) -> Vec<String> {
 }
 
 /// A name of two owners, as a pattern: what differs between them is any text.
-fn alike(one: &[u8], other: &[u8], pattern: &str) -> String {
+fn alike(one: &[u8], other: &[u8], rehearsed: &RehearsedKey) -> String {
     if one == other {
-        return patterned(one, pattern);
+        return rehearsed.pattern_of(one);
     }
     let begins = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     let (begin, one, other) = (&one[..begins], &one[begins..], &other[begins..]);
     let ends = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
-    format!("{}*{}", patterned(begin, pattern), patterned(&one[one.len() - ends..], pattern))
+    format!("{}*{}", rehearsed.pattern_of(begin), rehearsed.pattern_of(&one[one.len() - ends..]))
 }
 
-/// A name that derives from the marked key, as a pattern. For a byte that no pattern of an ACL may have, such as the length
-/// that some serializers write, stands any byte.
-fn patterned(name: &[u8], pattern: &str) -> String {
-    let text: String = name.iter().map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect();
-    text.replace(MARK, pattern)
-}
-
-/// What a protocol sends in a life of its lock: free, held, extended, lost to another client, left behind, released.
-fn sent_by(locker: &dyn Locker, [first, second]: &[Owner; 2]) -> Vec<Command> {
+/// What a protocol sends in a life of its lock on the key of this name: free, held, extended, lost to another client, left
+/// behind, released.
+fn sent_by(locker: &dyn Locker, name: &str, [first, second]: &[Owner; 2]) -> Vec<Command> {
     let begin = UnixTime::from_secs(BEGIN_SECS).expect("it is in the range of the type");
     let mut present = Rehearsal::at(begin);
     let won = present.run(Session(1), |redis| locker.acquire(first, redis));
@@ -193,7 +194,7 @@ fn sent_by(locker: &dyn Locker, [first, second]: &[Owner; 2]) -> Vec<Command> {
     let _withdrawn = present.run(Session(2), |redis| locker.withdraw(second, redis));
     let mut sent = present.sent().to_vec();
     // A client that died without a TTL on its key.
-    let persist = Command::new("PERSIST").arg(MARK);
+    let persist = Command::new("PERSIST").arg(name);
     let mut abandoned = present.clone();
     let _persisted = abandoned.run(Session(3), |redis| redis.send(persist.clone()));
     for mut later in [present.after(2 * LEASE), abandoned.after(2 * LEASE)] {

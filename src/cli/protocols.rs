@@ -24,8 +24,8 @@ pub(super) struct Args {
     /// With --acl, that of this command of lockshift, which holds no lock
     #[arg(long, value_name = "COMMAND", requires = "acl", value_parser = observing_command())]
     command: Vec<ObservingCommand>,
-    /// The keys of --acl: a pattern of Redis. By default those that the PROTOCOL derives from any name, and all keys for a
-    /// COMMAND
+    /// The keys of --acl: a name, or a pattern of Redis. By default those that the PROTOCOL derives from any name, and all
+    /// keys for a COMMAND
     #[arg(long, value_name = "GLOB", requires = "acl", value_parser = NonEmptyStringValueParser::new())]
     key: Option<String>,
 }

@@ -37,18 +37,34 @@ fn user(server: &Server, name: &str, permissions: &Permissions) -> Client {
     Client::open(format!("redis://{name}:secret@{}/", server.address())).expect("the address is well formed")
 }
 
+/// Patterns, and a key of each: one name, one with a hash tag, and one with a brace that makes none.
+const PATTERNS: [(&str, &str); 8] = [
+    ("acl:*", "acl:1"),
+    ("acl:*", "acl:{u}"),
+    ("acl:b", "acl:b"),
+    ("{acl}b", "{acl}b"),
+    ("acl}b", "acl}b"),
+    ("{*}acl", "{b}acl"),
+    ("acl}*", "acl}b"),
+    ("acl}*", "acl}{b}"),
+];
+
 #[test]
 fn every_protocol_runs_with_exactly_its_permissions() {
     let server = Server::start();
     let mut wrong = Vec::new();
-    for (place, (name, _)) in protocols::every(&Key::from(""), lease()).into_iter().enumerate() {
+    let names = protocols::every(&Key::from(""), lease()).into_iter().map(|(name, _)| name);
+    let names: Vec<String> = names.chain(["token,key=sibling".to_owned()]).collect();
+    let cases = PATTERNS.iter().flat_map(|pattern| names.iter().map(move |name| (name, *pattern)));
+    for (place, (name, (pattern, key))) in cases.enumerate() {
         let choice: Choice = name.parse().expect("the catalogue knows its own names");
-        let permissions = Permissions::of(&choice, "acl:*");
+        let permissions = Permissions::of(&choice, pattern);
         let client = user(&server, &format!("user-{place}"), &permissions);
-        let locker = choice.locker(Key::new(format!("acl:{place}")), lease());
+        cmd("FLUSHALL").exec(&mut server.connect()).expect("it deletes the keys of the protocol before");
+        let locker = choice.locker(Key::from(key), lease());
         let connect = || client.get_connection().expect("it may log in");
-        if let Err(story) = life(&Over::threads(connect), &name, &locker) {
-            wrong.push(format!("{name}: {story}\n  {}", permissions.rule()));
+        if let Err(story) = life(&Over::threads(connect), name, &locker) {
+            wrong.push(format!("{name} on {key}: {story}\n  {}", permissions.rule()));
         }
         if let Some(channel) = locker.release_channel(&Owner::new(Token::new([0xab; 16]), 7, 1)) {
             let command = if channel.sharded { "SSUBSCRIBE" } else { "SUBSCRIBE" };
@@ -71,6 +87,25 @@ fn every_protocol_runs_with_exactly_its_permissions() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Without --key, all keys that a protocol derives from any name.
+#[test]
+fn the_keys_of_any_name_are_all_new_keys() {
+    let server = Server::start();
+    for (name, keys) in [
+        ("token,key=sibling", ["{a}:token", "{a}b:token"]),
+        ("bridge:php-getset", ["{lock:a}:token", "lock:{a}b:token"]),
+    ] {
+        let rule = done(lockshift(), ["protocols", "--acl", name]).stdout;
+        let mut set = cmd("ACL");
+        set.arg("SETUSER").arg("any").arg("reset").arg(rule.trim().split(' ').collect::<Vec<_>>());
+        set.exec(&mut server.connect()).unwrap_or_else(|error| panic!("{rule}: {error}"));
+        for key in keys {
+            let dry = cmd("ACL").arg(&["DRYRUN", "any", "SET", key, "x"]).query::<String>(&mut server.connect());
+            assert_eq!(dry.as_deref(), Ok("OK"), "{name}: {key}: {rule}");
+        }
+    }
+}
+
 #[test]
 fn a_server_takes_every_rule_that_is_printed() {
     let server = Server::start();
@@ -79,7 +114,7 @@ fn a_server_takes_every_rule_that_is_printed() {
     let commands: Vec<_> = ObservingCommand::ALL.iter().flat_map(|command| ["--command", command.name()]).collect();
     let words: Vec<&str> = protocols.iter().map(String::as_str).chain(commands).collect();
     let mut wrong = Vec::new();
-    for key in [&[][..], &["--key", "jobs:*"], &["--key", "*"], &["--key", "two words:*"]] {
+    for key in [&[][..], &["--key", "jobs:*"], &["--key", "*"], &["--key", "two words:*"], &["--key", "two {words}"]] {
         let printed = done(lockshift(), [&["protocols", "--acl"], words.as_slice(), key].concat()).stdout;
         assert_eq!(printed.lines().count(), protocols.len() + ObservingCommand::ALL.len(), "{printed}");
         for rule in printed.lines() {
