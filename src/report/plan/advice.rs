@@ -26,7 +26,7 @@ impl Advice {
                 "deploy old clients beside the bridges again".to_owned(),
             ),
             Phase::BridgeAndModern => (
-                format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the bridges, one after the other"),
+                format!("`{to}` on {NEW_KEY}, in place of the bridges, one after the other"),
                 "deploy bridges again, in any order; old clients only once every client that knows the new key alone has ended"
                     .to_owned(),
             ),
@@ -47,16 +47,21 @@ impl Advice {
                 "`mode = \"observe\"` and SIGHUP in one guard after the other".to_owned(),
             ),
             Phase::GuardAndModern => (
-                format!("`{to}` on the new key, {{KEY}}:token for KEY, in place of the old clients, one after the other"),
-                "deploy the old clients again, behind their guards, in any order; no guard may observe while a client knows the new \
-                 key alone"
+                format!(
+                    "`{to}` on {NEW_KEY}, in place of the old clients, one after the other; every guard is in bridge mode from here \
+                     on: one in `observe` or `protect`, which is the default, lets an old client in beside a holder of the new key"
+                ),
+                "deploy the old clients again, behind their guards, in any order; every guard stays in bridge mode while a client \
+                 knows the new key alone"
                     .to_owned(),
             ),
             Phase::Modern => (
                 format!("the last `{to}`"),
                 match plan.way {
                     Way::Bridge => "deploy bridges again, and then, if needed, the phases before",
-                    Way::Guard => "deploy old clients behind guards again, and then, if needed, the phases before",
+                    Way::Guard => {
+                        "deploy old clients behind guards in bridge mode again, and then, if needed, the phases before"
+                    }
                 }
                 .to_owned(),
             ),
@@ -70,6 +75,9 @@ fn guard_rule(plan: &Plan) -> String {
     let names: Vec<&str> = plan.fleet.iter().map(|dialect| dialect.name).collect();
     format!("guard = [\"KEY={}\"]", names.join(","))
 }
+
+/// The new key, as the plan names it where clients first use it alone.
+const NEW_KEY: &str = "the new key: {KEY}:token for KEY, or KEY:token for a KEY with a hash tag";
 
 /// The file into which the guards write their events, which the audit reads: where the unit of `deploy/` lets them.
 const EVENTS: &str = "/var/log/lockshift/events.jsonl";

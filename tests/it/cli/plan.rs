@@ -74,6 +74,9 @@ fn a_fleet_behind_guards_has_phases_of_its_own() {
         assert_eq!(races.is_empty(), !phase["phase"].as_str().unwrap().contains("legacy"), "{phase}");
         assert!(races.iter().all(|race| race["new"] == false && race["by"] == "jedis-lock"), "{phase}");
     }
+    // Neither of the other modes holds the new key.
+    let deploy = phases[4]["deploy"].as_str().unwrap();
+    assert!(["bridge mode", "`observe`", "`protect`"].iter().all(|mode| deploy.contains(mode)), "{deploy}");
 }
 
 #[test]
