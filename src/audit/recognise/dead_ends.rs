@@ -9,7 +9,6 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxBuildHasher, FxHasher};
 
-use super::Reached;
 use crate::audit::correspondence::Correspondence;
 use crate::audit::exchange::LockExchange;
 use crate::lock::Hold;
@@ -33,14 +32,14 @@ pub(super) struct DeadEnds(RefCell<HashMap<usize, Vec<u64>, FxBuildHasher>>);
 
 impl DeadEnds {
     /// Follows this way, unless it is known to lead nowhere.
-    pub(super) fn unless_known(
+    pub(super) fn unless_known<T>(
         &self,
         exchanges: &[LockExchange],
         from: usize,
         beginning: Beginning<'_>,
         pairs: Correspondence,
-        follow: impl FnOnce(Correspondence) -> Option<Reached>,
-    ) -> Option<Reached> {
+        follow: impl FnOnce(Correspondence) -> Option<T>,
+    ) -> Option<T> {
         // Computed late: nearly all ways lead somewhere at once.
         let way = || {
             let mut hasher = FxHasher::default();
