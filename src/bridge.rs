@@ -60,6 +60,7 @@
 mod fleet;
 mod lock;
 mod marked_form;
+mod old_key;
 pub(crate) mod scripts;
 mod stamp_writer;
 mod tables;
@@ -69,9 +70,10 @@ mod unbridgeable;
 pub(crate) use fleet::{Clocks, Fleet, could_have_written};
 #[cfg(feature = "sim")]
 pub(crate) use lock::BridgeStamp;
-pub(crate) use lock::stamp_writer;
 pub use lock::{Bridge, new_key};
+pub(crate) use lock::{is_new_key, stamp_writer};
 pub(crate) use marked_form::marked_forms;
+pub(crate) use old_key::OldKey;
 pub(crate) use stamp_writer::{BEYOND_EVERY_LEASE, StampWriter};
 pub use tables::{Tables, tables};
 pub use unbridgeable::{StolenStamp, Unbridgeable};

@@ -18,7 +18,7 @@
 //!     ttl: Ttl::NO_EXPIRY,
 //! };
 //! let finding = Finding::of(sight);
-//! assert!(finding.writers.iter().any(|protocol| protocol.name() == "php-getset"));
+//! assert!(finding.writers.iter().any(|writer| writer.name() == "php-getset"));
 //! assert_eq!(finding.expires_at, UnixTime::from_secs(1_700_000_160));
 //! assert_eq!(finding.is_expired, Some(false));
 //! assert!(finding.hazards.iter().any(|hazard| matches!(hazard, Hazard::NoTtl { .. })));
@@ -26,6 +26,7 @@
 
 mod finding;
 mod hazard;
+mod member;
 mod reader;
 mod server;
 mod shape;
@@ -35,6 +36,7 @@ mod writer;
 
 pub use finding::Finding;
 pub use hazard::{Hazard, Severity};
+pub use member::Member;
 pub use reader::{Reaction, Reader};
 pub use server::{ServerHazard, ServerSight};
 pub use shape::{Shapes, Sign};

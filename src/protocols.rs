@@ -18,6 +18,7 @@
 mod bridge;
 mod choice;
 mod guard;
+mod looked_into;
 mod maker;
 mod modern;
 mod protocol;
@@ -29,6 +30,7 @@ mod unsuitable;
 pub(crate) use bridge::{end_of_far_stamp, stamp_forms as bridge_stamp_forms};
 pub use choice::Choice;
 pub use guard::ModeOfGuard;
+pub(crate) use looked_into::LookedInto;
 pub use modern::{Holder, KeyType};
 pub use protocol::{Generation, Protocol, catalogue, find};
 pub use setting::{Setting, Values};

@@ -19,6 +19,11 @@ pub fn new_key(old: &Key) -> Key {
     old.sibling("token")
 }
 
+/// Whether this is the new key of some old one, by its name.
+pub(crate) fn is_new_key(key: &Key) -> bool {
+    key.as_bytes().strip_suffix(b":token").is_some_and(|begin| new_key(&Key::new(begin.to_vec())) == *key)
+}
+
 /// A lock on two keys at once: the old one with a stamp that a fleet of old clients respects, and the new one.
 #[derive(Clone, Debug)]
 pub struct Bridge {
@@ -285,7 +290,7 @@ impl Bridge {
 }
 
 /// Splits the value of the new key into the holder's token and the stamp that it wrote into the old key.
-fn parts(value: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn parts(value: &[u8]) -> (&[u8], &[u8]) {
     let colon = value.iter().position(|byte| *byte == b':').unwrap_or(value.len());
     (&value[..colon], value.get(colon + 1..).unwrap_or_default())
 }

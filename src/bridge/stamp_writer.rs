@@ -6,6 +6,7 @@ use super::fleet::{Clocks, Fleet};
 use super::marked_form::marked;
 use crate::legacy::{Dialect, Form, Number, Part, Stamp};
 use crate::lock::{Lease, Owner};
+use crate::wire::UnixTime;
 
 /// Writes the stamp in the old key.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,20 @@ impl StampWriter {
             of,
             ahead: Duration::ZERO,
             skew: Duration::ZERO,
+        }
+    }
+
+    /// The moment that the dialect's own stamp would say, of a value that this has written.
+    pub(super) fn moment_in(&self, value: &[u8]) -> Option<UnixTime> {
+        let stamp = &self.form.stamp;
+        match self.form.read(value)? {
+            // The number is moved, not the moment: moments end with the year 2262.
+            Number::Int(count) => {
+                let units = i128::try_from(self.ahead.as_nanos() / stamp.unit.length().as_nanos()).ok()?;
+                Some(stamp.moment_of(Number::Int(count.saturating_sub(units))))
+            }
+            Number::Float(_) if self.is_far() => None,
+            float => Some(stamp.moment_of(float)),
         }
     }
 
@@ -126,7 +141,7 @@ mod tests {
     use super::*;
     use crate::legacy;
     use crate::lock::Token;
-    use crate::wire::{Key, UnixTime};
+    use crate::wire::Key;
 
     const NOW: UnixTime = match UnixTime::from_millis(1_800_000_000_250) {
         Some(now) => now,

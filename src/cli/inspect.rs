@@ -7,7 +7,6 @@ use super::server_options::ServerOptions;
 use super::{failure, hazards, output, values};
 use crate::driver::{Error, blocking};
 use crate::inspect::{Finding, look};
-use crate::protocols::Choice;
 use crate::report::Inspection;
 use crate::wire::{Key, Transcript};
 
@@ -49,7 +48,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let fleet = FleetArg::members(&args.fleet);
     let finding = match fleet.as_slice() {
         [] => Finding::of(sight),
-        fleet => Finding::among(sight, fleet.iter().map(Choice::protocol)),
+        _ => Finding::among(sight, FleetArg::by_name(&args.fleet)),
     };
     let exit = match finding.is_lock() {
         true => Exit::Yes,

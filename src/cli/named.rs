@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 
+use crate::inspect::Member;
 use crate::protocols::{Choice, catalogue};
 
 /// An argument that names something.
@@ -26,22 +27,27 @@ pub(super) const fn protocol() -> ByName<Choice> {
     ByName::new(|typed| typed.parse().map_err(|error: crate::protocols::Unsuitable| error.to_string()), protocol_names)
 }
 
-/// Several protocols.
+/// Several protocols, each with its name as it was typed.
 #[derive(Clone, Debug)]
-pub(super) struct FleetArg(Vec<Choice>);
+pub(super) struct FleetArg(Vec<(String, Choice)>);
 
 impl FleetArg {
     /// The members of all that were given.
     pub(super) fn members(given: &[Self]) -> Vec<Choice> {
-        given.iter().flat_map(|fleet| fleet.0.iter().cloned()).collect()
+        given.iter().flat_map(|fleet| fleet.0.iter().map(|(_, choice)| choice.clone())).collect()
+    }
+
+    /// The same under the names that were typed.
+    pub(super) fn by_name(given: &[Self]) -> Vec<Member> {
+        given.iter().flat_map(|fleet| fleet.0.iter().map(|(typed, choice)| Member::named(typed, choice))).collect()
     }
 }
 
 /// Protocols between commas, each with the options that follow it: `token,announce=publish,php-getset` are two.
 pub(super) const fn fleet() -> ByName<FleetArg> {
     let parse = |typed: &str| {
-        let protocols =
-            split(typed).iter().map(|name| name.parse()).collect::<Result<_, crate::protocols::Unsuitable>>();
+        let member = |name: String| name.parse().map(|choice| (name.trim().to_owned(), choice));
+        let protocols = split(typed).into_iter().map(member).collect::<Result<_, crate::protocols::Unsuitable>>();
         protocols.map(FleetArg).map_err(|error| error.to_string())
     };
     ByName::new(parse, protocol_names)

@@ -63,7 +63,8 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let summary = ScanSummary::keeping(if global.json { 0 } else { args.limit });
     let stream = global.json.then(|| output::JsonListStream::begin("locks"));
     let began = host::mono();
-    let mut scan = RunningScan::new(walk, pace, &fleet, summary, stream);
+    let members = FleetArg::by_name(&args.fleet);
+    let mut scan = RunningScan::new(walk, pace, &members, summary, stream);
     let ended = scan.walk(&masters);
     let (summary, stream) = scan.close();
     let ended = match ended {

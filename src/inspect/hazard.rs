@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::reader::{Reaction, Reader};
 use super::sight::Sight;
 use super::writer::Writer;
-use crate::protocols::Generation;
 use crate::wire::{Ttl, UnixTime};
 
 /// What is wrong with a key, or may become wrong.
@@ -29,7 +28,7 @@ pub enum Hazard {
     /// holder dies.
     NoTtl {
         /// Who waits for ever.
-        stuck: Vec<&'static str>,
+        stuck: Vec<String>,
     },
     /// The TTL ends long after the stamp: clients that do not read stamps wait for the TTL.
     OutlivesStamp {
@@ -44,7 +43,7 @@ pub enum Hazard {
     /// It is held, and some would take it all the same, because they read the value as expired.
     TakenWhileHeld {
         /// Who would.
-        by: Vec<&'static str>,
+        by: Vec<String>,
     },
     /// The clocks of this machine and of the server are apart: what is expired here may not be there.
     ClocksApart {
@@ -84,7 +83,7 @@ impl Hazard {
         let strange =
             (keeps_string || !is_lock && too_large.is_none()).then(|| Self::OtherType { kind: sight.kind.clone() });
         // Such a lock can stay for ever too: no protocol reads when it expires.
-        let own = || writers.iter().map(|writer| writer.protocol.name()).collect();
+        let own = || writers.iter().map(|writer| writer.member.name().to_owned()).collect();
         let no_ttl = (is_lock && sight.ttl == Ttl::NO_EXPIRY).then(|| Self::NoTtl { stuck: own() });
         strange.into_iter().chain(too_large).chain(no_ttl).collect()
     }
@@ -137,11 +136,8 @@ impl Hazard {
 
     /// Whether others than its own kind would take it while it is held.
     fn of_strangers(writers: &[Writer], readers: &[Reader]) -> Option<Self> {
-        let is_own = |reader: &Reader| writers.iter().any(|writer| writer.protocol == reader.protocol);
-        // Old clients do not look where a bridge keeps its token, only where it has its stamp.
-        let is_new_key = writers.first().is_some_and(Writer::is_token_of_bridge);
-        let looks = |reader: &Reader| !is_new_key || reader.protocol.generation() != Generation::Legacy;
-        let by = names(readers, |reader| reader.now == Reaction::Take && !is_own(reader) && looks(reader));
+        let is_own = |reader: &Reader| writers.iter().any(|writer| writer.member == reader.member);
+        let by = names(readers, |reader| reader.now == Reaction::Take && !is_own(reader));
         (!by.is_empty()).then_some(Self::TakenWhileHeld { by })
     }
 
@@ -203,14 +199,14 @@ impl fmt::Display for Hazard {
 }
 
 /// Which protocols do that; the modern ones first, because fleets move towards them.
-fn names(readers: &[Reader], does: impl Fn(&Reader) -> bool) -> Vec<&'static str> {
+fn names(readers: &[Reader], does: impl Fn(&Reader) -> bool) -> Vec<String> {
     let (modern, legacy): (Vec<&Reader>, Vec<&Reader>) =
-        readers.iter().filter(|reader| does(reader)).partition(|reader| reader.protocol.dialect().is_none());
-    modern.into_iter().chain(legacy).map(|reader| reader.protocol.name()).collect()
+        readers.iter().filter(|reader| does(reader)).partition(|reader| reader.member.protocol().dialect().is_none());
+    modern.into_iter().chain(legacy).map(|reader| reader.member.name().to_owned()).collect()
 }
 
 /// The first names, and how many more there are.
-fn list(names: &[&str]) -> String {
+fn list(names: &[String]) -> String {
     const SHOWN: usize = 4;
     match names.len() {
         0..=SHOWN => names.join(", "),

@@ -1,17 +1,18 @@
-//! What each protocol would do about a key that holds this value.
+//! What each kind of client would do about a key that holds this value.
 
 use std::time::Duration;
 
+use super::member::{Member, Place, TYPICAL};
+use crate::bridge::OldKey;
 use crate::legacy::{Dialect, Keys, Lock, Looks, Missing, Takeover};
-use crate::lock::Lease;
-use crate::protocols::{KeyType, Protocol};
+use crate::protocols::KeyType;
 use crate::wire::{Key, MonoTime, Reading, UnixTime};
 
-/// A protocol, and what it would do about the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A kind of client, and what it would do about the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// The protocol.
-    pub protocol: Protocol,
+    /// The kind of client.
+    pub member: Member,
     /// What it would do now.
     pub now: Reaction,
     /// What it would do in a hundred years, if the value were still there.
@@ -31,29 +32,44 @@ pub enum Reaction {
     WaitForTheKeyToGo,
 }
 
-/// What each of these protocols would do about this value.
-pub(super) fn readers(value: &[u8], now: UnixTime, asked: impl Iterator<Item = Protocol>) -> Vec<Reader> {
+/// What each of these would do about this value.
+pub(super) fn readers(
+    value: &[u8],
+    place: Place,
+    now: UnixTime,
+    asked: impl IntoIterator<Item = Member>,
+) -> Vec<Reader> {
     // The uptime of hosts that count by it is unknown. One that has run for long takes what others wait for.
     let now = Reading { wall: now, mono: MonoTime::since_origin(LONG_UPTIME) };
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
-    let reader = |protocol: Protocol| {
-        let would =
-            |at| match protocol.dialect() {
-                // It looks at its other key, and takes over in the end, when that has expired.
-                Some(dialect) if dialect.keys == Keys::OwnerAndExpiry && dialect.form.matches(value) => {
-                    if at == at_last { Reaction::Take } else { Reaction::WaitForTheKeyToGo }
-                }
-                Some(dialect) => Reaction::of(dialect, value, at),
-                // Its commands are those of another type.
-                None if protocol.key_type() != KeyType::String => Reaction::Fail,
-                None => Reaction::WaitForTheKeyToGo,
-            };
-        Reader { protocol, now: would(now), at_last: would(at_last) }
+    let reader = |member: Member| {
+        let would = |at| match (member.old_key(), member.protocol().dialect()) {
+            (Some(old_key), _) if place == Place::OldKey => Reaction::by(old_key, value, at),
+            (Some(_), _) => Reaction::WaitForTheKeyToGo,
+            // It looks at its other key, and takes over in the end, when that has expired.
+            (None, Some(dialect)) if dialect.keys == Keys::OwnerAndExpiry && dialect.form.matches(value) => {
+                if at == at_last { Reaction::Take } else { Reaction::WaitForTheKeyToGo }
+            }
+            (None, Some(dialect)) => Reaction::of(dialect, value, at),
+            // Its commands are those of another type.
+            (None, None) if member.protocol().key_type() != KeyType::String => Reaction::Fail,
+            (None, None) => Reaction::WaitForTheKeyToGo,
+        };
+        Reader { now: would(now), at_last: would(at_last), member }
     };
-    asked.map(reader).collect()
+    asked.into_iter().map(reader).collect()
 }
 
 impl Reaction {
+    /// That of a bridge or a guard, which judges the value and replaces exactly that.
+    fn by(old_key: &OldKey, value: &[u8], at: Reading) -> Self {
+        match old_key.looks(value, at) {
+            Looks::Expired => Self::Take,
+            Looks::Live => Self::Wait,
+            Looks::Raised => Self::WaitForTheKeyToGo,
+        }
+    }
+
     fn of(dialect: &'static Dialect, value: &[u8], at: Reading) -> Self {
         let Some(look) = dialect.look else {
             // One that overwrites what it has not seen may lose by the verdict on the old value. Its own stamp is there then, and
@@ -96,9 +112,3 @@ const LONG_UPTIME: Duration = Duration::from_secs(365 * 86_400);
 
 /// Longer than any lease.
 const FOR_EVER: Duration = Duration::from_secs(101 * 365 * 86_400);
-
-/// Some dialects reckon with their own lease; a usual one will do.
-const TYPICAL: Lease = match Lease::new(Duration::from_secs(30)) {
-    Ok(lease) => lease,
-    Err(_) => panic!("30 s is a lease"),
-};

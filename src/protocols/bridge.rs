@@ -7,7 +7,7 @@ use super::maker::Maker;
 use super::setting::{Setting, Values};
 use super::unsuitable::Unsuitable;
 use crate::bridge::{BEYOND_EVERY_LEASE, Bridge, marked_forms};
-use crate::legacy::{Digits, Form, KeyName, Number, catalogue, find};
+use crate::legacy::{Dialect, Digits, Form, KeyName, Number, catalogue, find};
 use crate::lock::Lease;
 use crate::wire::{Key, UnixTime};
 
@@ -82,12 +82,22 @@ pub(super) fn maker(
     Ok(Arc::new(move |key, lease| Arc::new(make(key, lease).expect("what bridges the extremes bridges all between"))))
 }
 
+/// The dialects of the bridge that is written so, with or without options.
+pub(super) fn dialects(written: &str) -> Vec<&'static Dialect> {
+    let (name, _options) = written.split_once(',').unwrap_or((written, ""));
+    name.strip_prefix(PREFIX).unwrap_or(name).split('+').filter_map(find).collect()
+}
+
+/// The difference of clocks that the bridge that is written so tolerates.
+pub(super) fn skew(written: &str) -> Duration {
+    let word = written.split(',').filter_map(|option| option.split_once('=')).find(|(name, _)| *name == SKEW.name);
+    Duration::from_secs(word.and_then(|(_, secs)| secs.parse().ok()).unwrap_or(0))
+}
+
 /// How the dialects of the bridge of this name derive a key from a name: each rule once.
 pub(super) fn key_names(name: &str) -> Vec<KeyName> {
-    let (name, _options) = name.split_once(',').unwrap_or((name, ""));
-    let dialects = name.strip_prefix(PREFIX).unwrap_or(name).split('+').filter_map(find);
     let mut rules = Vec::new();
-    for dialect in dialects {
+    for dialect in dialects(name) {
         if !rules.contains(&dialect.key) {
             rules.push(dialect.key);
         }

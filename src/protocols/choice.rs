@@ -3,15 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::bridge;
-use super::guard;
+use super::guard::{self, ModeOfGuard};
+use super::looked_into::LookedInto;
 use super::maker::Maker;
 use super::modern::SERVERS;
 use super::protocol::{Generation, Protocol, find};
 use super::spec::Spec;
 use super::typed::Typed;
 use super::unsuitable::Unsuitable;
+use crate::bridge::OldKey;
 use crate::legacy::{KeyName, Lock, Refresh};
 use crate::lock::{Lease, Locker};
 use crate::wire::Key;
@@ -95,6 +98,30 @@ impl Choice {
     /// Whether its lock is in the key beside that of old clients, as `token,key=sibling`: a name does not tell which key that is.
     pub fn is_beside_old_key(&self) -> bool {
         self.written.split(',').any(|option| option == "key=sibling")
+    }
+
+    /// The key or keys that its clients look into.
+    pub(crate) fn keys(&self) -> LookedInto {
+        match guard::client(&self.written) {
+            Some((ModeOfGuard::Bridge, _)) => LookedInto::Both,
+            Some((ModeOfGuard::Protect, _)) => LookedInto::Old,
+            None if self.is_beside_old_key() => LookedInto::New,
+            None => self.protocol.keys(),
+        }
+    }
+
+    /// What it reads in the old key, and writes there, with this lease; `None` unless it is a bridge or a client behind a guard.
+    pub(crate) fn old_key(&self, lease: Lease) -> Option<OldKey> {
+        match guard::client(&self.written) {
+            Some((_, names)) => {
+                let dialects: Vec<_> = names.into_iter().filter_map(|name| find(name).ok()?.dialect()).collect();
+                OldKey::of(&dialects, lease, Duration::ZERO)
+            }
+            None if self.protocol.generation() == Generation::Bridge => {
+                OldKey::of(&bridge::dialects(&self.written), lease, bridge::skew(&self.written))
+            }
+            None => None,
+        }
     }
 
     /// This protocol's lock on `key`, with this lease.

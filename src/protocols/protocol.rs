@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::bridge;
+use super::looked_into::LookedInto;
 use super::maker::Maker;
 use super::modern::{self, Holder, KeyType, Modern, Options};
 use super::setting::Setting;
@@ -175,6 +176,15 @@ impl Protocol {
         match self.0 {
             Row::Legacy(_) | Row::Bridge => KeyType::String,
             Row::Modern(modern) => modern.key_type(),
+        }
+    }
+
+    /// The key or keys that its clients look into, with its default options.
+    pub(crate) fn keys(self) -> LookedInto {
+        match self.0 {
+            Row::Legacy(_) => LookedInto::Old,
+            Row::Modern(_) => LookedInto::Named,
+            Row::Bridge => LookedInto::Both,
         }
     }
 

@@ -23,13 +23,13 @@ pub struct Inspection {
     /// The value of a string, with its control characters escaped; `null` for another type, without a key, or if it is
     /// too long for a lock.
     value: Option<String>,
-    dialects: Vec<&'static str>,
+    dialects: Vec<String>,
     holders: Vec<HashHolder>,
     /// The protocols whose clients would wait, would acquire, would fail, and would wait until the key is gone.
-    held_for: Vec<&'static str>,
-    takers: Vec<&'static str>,
-    errors: Vec<&'static str>,
-    not_read_by: Vec<&'static str>,
+    held_for: Vec<String>,
+    takers: Vec<String>,
+    errors: Vec<String>,
+    not_read_by: Vec<String>,
     expires_at: Option<String>,
     expired: Option<bool>,
     pttl_ms: i64,
@@ -92,7 +92,7 @@ impl Inspection {
     pub fn of(finding: Finding, names_all: bool) -> Self {
         let names = |reaction: Reaction| {
             let readers = finding.readers.iter().filter(|reader| reader.now == reaction && finding.is_lock());
-            readers.map(|reader| reader.protocol.name()).collect::<Vec<_>>()
+            readers.map(|reader| reader.member.name().to_owned()).collect::<Vec<_>>()
         };
         let is_string = finding.sight.kind == "string";
         let value = finding.sight.value.as_ref().filter(|_| is_string);
@@ -106,7 +106,7 @@ impl Inspection {
             key: finding.sight.key.to_string(),
             exists: finding.sight.exists(),
             kind: finding.sight.kind.clone(),
-            dialects: finding.writers.iter().map(|protocol| protocol.name()).collect(),
+            dialects: finding.writers.iter().map(|writer| writer.name().to_owned()).collect(),
             holders: finding.holders.iter().map(HashHolder::by).collect(),
             expires_at: finding.expires_at.map(moment::iso8601),
             expired: finding.is_expired,
@@ -161,11 +161,11 @@ impl Inspection {
     /// The names of the protocols that would do this now.
     fn names(&self, reaction: Reaction) -> Option<String> {
         let readers = self.finding.readers.iter().filter(|reader| reader.now == reaction);
-        let names: Vec<_> = readers.map(|reader| reader.protocol.name()).collect();
+        let names: Vec<_> = readers.map(|reader| reader.member.name().to_owned()).collect();
         (!names.is_empty() && self.finding.is_lock()).then(|| self.list(&names))
     }
 
-    fn list(&self, names: &[&str]) -> String {
+    fn list(&self, names: &[String]) -> String {
         const SHOWN: usize = 6;
         match names.len() {
             few if few <= SHOWN || self.names_all => names.join(", "),

@@ -145,7 +145,7 @@ fn counted(count: u64, thing: &str) -> String {
 }
 
 fn writers(finding: &Finding) -> String {
-    let names: Vec<_> = finding.writers.iter().map(|protocol| protocol.name()).collect();
+    let names: Vec<_> = finding.writers.iter().map(|writer| writer.name()).collect();
     match names.as_slice() {
         [first, second] => format!("{first} or {second}"),
         [first, _, rest @ ..] => format!("{first} or {} others", rest.len() + 1),

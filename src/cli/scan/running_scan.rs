@@ -7,8 +7,7 @@ use crate::cli::signals::StopRequest;
 use crate::cli::{failure, output};
 use crate::connect::{Server, blocking::Connection};
 use crate::driver::{Interrupted, blocking, host};
-use crate::inspect::Finding;
-use crate::protocols::Choice;
+use crate::inspect::{Finding, Member};
 use crate::report::Inspection;
 use crate::scan::{Glance, ScanSummary, Walk};
 use crate::wire::Transcript;
@@ -17,7 +16,7 @@ use crate::wire::Transcript;
 pub(super) struct RunningScan<'a> {
     walk: Walk,
     pace: ScanPace,
-    fleet: &'a [Choice],
+    fleet: &'a [Member],
     summary: ScanSummary,
     stream: Option<output::JsonListStream>,
     progress: KeyProgress,
@@ -40,7 +39,7 @@ impl<'a> RunningScan<'a> {
     pub(super) fn new(
         walk: Walk,
         pace: ScanPace,
-        fleet: &'a [Choice],
+        fleet: &'a [Member],
         summary: ScanSummary,
         stream: Option<output::JsonListStream>,
     ) -> Self {
@@ -107,7 +106,7 @@ impl<'a> RunningScan<'a> {
         self.summary.keys += looked;
         for glance in glances {
             match glance {
-                Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().map(Choice::protocol)))?,
+                Glance::Lock(sight) => self.found(Finding::among(sight, self.fleet.iter().cloned()))?,
                 Glance::Moving => self.summary.moving += 1,
                 Glance::Forbidden => self.summary.forbidden += 1,
                 Glance::TooLarge => self.summary.too_large += 1,

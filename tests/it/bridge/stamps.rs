@@ -50,7 +50,7 @@ fn a_marked_stamp_is_known_as_a_bridges() {
             ttl: Ttl::NO_EXPIRY,
         };
         let finding = Finding::of(sight);
-        let writers: Vec<&str> = finding.writers.iter().map(|protocol| protocol.name()).collect();
+        let writers: Vec<&str> = finding.writers.iter().map(|writer| writer.name()).collect();
         assert_eq!(writers, ["bridge:php-getset"], "{names}");
         assert_eq!(finding.expires_at, UnixTime::from_millis(1_800_000_000_000 + ends_ms), "{names}");
     }
@@ -84,5 +84,5 @@ fn a_stamp_beyond_every_lease_is_known_whatever_its_lease_and_eight_letters_are_
     }
     // Digits may count the uptime of a host.
     let digits = finding(b"12345678".to_vec()).writers;
-    assert_eq!(digits.iter().map(|protocol| protocol.name()).collect::<Vec<_>>(), ["newlife"]);
+    assert_eq!(digits.iter().map(|writer| writer.name()).collect::<Vec<_>>(), ["newlife"]);
 }

@@ -213,7 +213,7 @@ fn a_semaphore_shows_the_permits_whose_lease_has_not_ended() {
     put(&members);
     let seen = done(lockshift_at(&server), ["inspect", "stock", "--fleet", "semaphore,permits=2", "--json"]);
     let json = seen.json();
-    assert_eq!((seen.code, dialects(&json), hazards(&json)), (Some(0), vec!["semaphore"], vec![]), "{json}");
+    assert_eq!((seen.code, dialects(&json), hazards(&json)), (Some(0), vec!["semaphore,permits=2"], vec![]), "{json}");
     assert_eq!(json["holders"], json!([{"owner": LIVE, "shared": true, "entries": 1}]));
     assert!(json["expires_at"].is_string(), "by its TTL: {json}");
 
@@ -403,7 +403,7 @@ fn a_token_without_an_expiry_is_asked_of_a_fleet_with_options() {
     for command in [&["inspect", "stock"][..], &["scan"]] {
         let fleet = [command, &["--fleet", "token,expiry=none,php-getset"]].concat();
         let asked = done(lockshift_at(&server), fleet);
-        for hazard in ["token will never get past it", "expired to php-getset, which would take it"] {
+        for hazard in ["token,expiry=none will never get past it", "expired to php-getset, which would take it"] {
             assert!(asked.stdout.contains(hazard), "{asked:?}");
         }
     }
@@ -469,4 +469,91 @@ fn the_token_of_a_bridge_is_no_lock_that_old_clients_take() {
         assert!(seen.stdout.contains("{stock}:token"), "{seen:?}");
         assert!(!seen.stdout.contains("taken-while-held"), "{seen:?}");
     }
+}
+
+/// These names, as a fleet has them in a field of the JSON.
+fn named<'a>(json: &'a Value, field: &str) -> Vec<&'a str> {
+    json[field].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_bridge_and_a_guard_read_the_old_key_as_their_dialects_do() {
+    let server = Server::start();
+    for (fleet, readers, strangers) in [
+        ("bridge:php-getset", vec!["bridge:php-getset"], vec![]),
+        ("bridge:jedis-lock", vec![], vec!["bridge:jedis-lock"]),
+        ("bridge-guard:php-getset", vec!["bridge-guard:php-getset"], vec![]),
+        ("guard:php-getset", vec!["guard:php-getset"], vec![]),
+        ("php-getset,bridge:php-getset,skew=5,token", vec!["php-getset", "bridge:php-getset,skew=5"], vec!["token"]),
+    ] {
+        // Milliseconds read it as expired, seconds as live.
+        set(&server, (now() + 600).to_string());
+        let live = inspect_in(&server, fleet);
+        let own = |field: &str| named(&live, field).into_iter().filter(|name| fleet.contains(name)).collect::<Vec<_>>();
+        assert_eq!(own("held_for"), readers, "{fleet}: {live}");
+        let early = if fleet == "bridge:jedis-lock" { strangers.clone() } else { vec![] };
+        assert_eq!(own("takers"), early, "{fleet}: {live}");
+
+        set(&server, (now() - 60).to_string());
+        let expired = inspect_in(&server, fleet);
+        let scanned = done(lockshift_at(&server), ["scan", "--fleet", fleet]).stdout;
+        for name in &readers {
+            assert!(named(&expired, "takers").contains(name), "{fleet}: {expired}");
+        }
+        let stuck = if strangers == ["token"] { "token will never get past it" } else { "Redis never removes it" };
+        assert!(has_hazard(&expired, "it has no TTL") && expired.to_string().contains(stuck), "{fleet}: {expired}");
+        assert!(scanned.split_whitespace().collect::<Vec<_>>().join(" ").contains("no TTL"), "{fleet}: {scanned}");
+        assert!(!scanned.contains("never get past") || strangers == ["token"], "{fleet}: {scanned}");
+    }
+}
+
+/// The table of a scan wraps its lines.
+#[test]
+fn members_of_a_fleet_are_named_as_they_were_typed() {
+    let server = Server::start();
+    let milliseconds = (now() + 60) * 1000;
+    for (value, fleet, writer) in [
+        (format!("0{milliseconds}"), "jedis-lock,bridge:jedis-lock", "bridge:jedis-lock"),
+        (format!("0{milliseconds}"), "jedis-lock,guard:jedis-lock", "guard:jedis-lock"),
+        (milliseconds.to_string(), "jedis-lock,bridge:jedis-lock", "jedis-lock"),
+        (
+            format!("0{}", now() + 60),
+            "bridge:php-getset+predis-getset,fence=yes",
+            "bridge:php-getset+predis-getset,fence=yes",
+        ),
+        ("041c8b88eb6a11f1a52b02fc00000001".to_owned(), "token,expiry=ex", "token,expiry=ex"),
+    ] {
+        set(&server, value);
+        let json = inspect_in(&server, fleet);
+        assert_eq!(dialects(&json), [writer], "{json}");
+        let scan = done(lockshift_at(&server), ["scan", "--json", "--fleet", fleet]).json();
+        assert_eq!(dialects(&scan["locks"][0]), [writer], "{scan}");
+        let readers: Vec<_> =
+            ["held_for", "takers", "errors", "not_read_by"].into_iter().flat_map(|field| named(&json, field)).collect();
+        assert!(readers.iter().all(|name| fleet.contains(name)), "{readers:?} are not {fleet}");
+        assert!(readers.contains(&writer), "{json}");
+    }
+}
+
+/// A bridge and the token lock share the new key, which no old client looks into; and clients that lock only that do not look into
+/// the old one.
+#[test]
+fn each_of_the_two_keys_is_asked_of_those_that_look_into_it() {
+    let server = Server::start();
+    let fleet = "php-getset,bridge:php-getset,token,key=sibling";
+    set(&server, (now() - 60).to_string());
+    let old = inspect_in(&server, fleet);
+    assert_eq!(
+        (named(&old, "takers"), named(&old, "not_read_by")),
+        (vec!["php-getset", "bridge:php-getset"], vec![]),
+        "{old}"
+    );
+    assert!(!has_hazard(&old, "it has no TTL: if its holder dies"), "{old}");
+
+    // An old client would read the number 41, were it to look.
+    let set = ["{stock}:token", "041c8b88eb6a11f1a52b02fc00000001"];
+    cmd("SET").arg(&set[..]).arg("PX").arg(60_000).exec(&mut server.connect()).unwrap();
+    let new = done(lockshift_at(&server), ["inspect", "{stock}:token", "--json", "--fleet", fleet]).json();
+    assert_eq!(named(&new, "not_read_by"), ["bridge:php-getset", "token,key=sibling"], "{new}");
+    assert_eq!((named(&new, "takers"), hazards(&new)), (vec![], vec![]), "{new}");
 }

@@ -103,7 +103,7 @@ fn a_lock_with_a_thousand_holders_is_one_and_what_is_larger_is_not_known() {
     assert!(scan.stdout.contains("\n2 keys may be locks, but are too large to be looked at.\n"), "{scan:?}");
     let fleet = ["--fleet", "semaphore,permits=1000,redisson-rw"];
     let inspect = |key: &str| done(lockshift_at(&server), [&["inspect", key, "--json"][..], &fleet].concat());
-    for (key, kind) in [("exports", "semaphore"), ("exports:readers", "redisson-rw")] {
+    for (key, kind) in [("exports", "semaphore,permits=1000"), ("exports:readers", "redisson-rw")] {
         let seen = inspect(key);
         assert_eq!(seen.code, Some(0), "{seen:?}");
         let json = seen.json();
