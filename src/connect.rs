@@ -53,8 +53,12 @@ mod node;
 mod routing;
 mod server;
 mod slots;
+#[cfg(feature = "guard")]
+mod tls_alert;
 mod topology;
 mod transaction;
 
 pub use address::InvalidAddress;
 pub use server::Server;
+#[cfg(feature = "guard")]
+pub(crate) use tls_alert::{ClientCertificate, TlsAlert};

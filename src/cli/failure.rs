@@ -8,12 +8,15 @@ use redis::RedisError;
 use super::exit::{Exit, Failure};
 use super::os_error::without_number;
 use crate::compare;
-use crate::connect::Server;
+use crate::connect::{ClientCertificate, Server, TlsAlert};
 use crate::driver::{Error, ErrorKind, Interrupted, Unknown};
 use crate::wire::{Key, Printable};
 
 /// Connecting for the sake of `key` failed.
 pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key, error: RedisError) -> Failure {
+    if let Some(sentence) = of_alert(&error) {
+        return Failure::new(Exit::Unusable, format_args!("{server}: {sentence}"));
+    }
     let words = harmless(&error);
     let was_closed = error.is_connection_dropped();
     let error = Error::connection(key, error);
@@ -56,6 +59,9 @@ pub(super) fn of_server(server: &Server, error: RedisError) -> Failure {
 
 /// A procedure that only reads broke off.
 pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failure {
+    if let Some(sentence) = of_alert(&broken.cause) {
+        return Failure::new(Exit::Unusable, format_args!("{server}: {sentence}"));
+    }
     let source =
         std::error::Error::source(&broken.cause).map_or_else(String::new, |source| format!(" ({})", harmless(&source)));
     Failure::new(Exit::Unusable, format_args!("{server}: {}{source}", harmless(&broken.cause)))
@@ -64,6 +70,9 @@ pub(super) fn of_procedure(server: &impl Display, broken: Interrupted) -> Failur
 /// The lock cannot be used.
 pub(super) fn of_lock(server: &impl Display, error: &Error) -> Failure {
     let (key, kind, words) = (error.key(), error.kind(), own_words(error));
+    if let Some(sentence) = of_alert(error) {
+        return Failure::new(Exit::Unusable, format_args!("lock key `{key}` at {server}: {sentence}"));
+    }
     Failure::new(Exit::Unusable, format_args!("lock key `{key}` at {server}: {kind}{words}"))
 }
 
@@ -93,6 +102,24 @@ pub(super) fn of_compare(server: &impl Display, error: compare::RunError) -> Fai
         error @ T::NoThread(_) => Failure::new(Exit::Unusable, format_args!("{error}: compare with fewer --clients")),
         error @ (T::Unreadable(_) | T::NoRandomness(_)) => Failure::new(Exit::Unusable, error),
     }
+}
+
+/// What to do if the server has sent a TLS alert: it has refused this client, whatever this client thinks of the server.
+fn of_alert(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let alert = TlsAlert::behind(error)?;
+    let (problem, remedy) = match alert.on_certificate() {
+        ClientCertificate::Missing => ("wants a certificate of its client", "name it with --tls-cert and --tls-key"),
+        ClientCertificate::Refused => (
+            "refused the certificate of its client",
+            "name one that it accepts with --tls-cert and --tls-key; see its `tls-ca-cert-file`",
+        ),
+        ClientCertificate::MaybeMissing => (
+            "refused the encrypted connection",
+            "it may want a certificate of its client (--tls-cert and --tls-key), or another version of TLS",
+        ),
+        ClientCertificate::NotConcerned => ("refused the encrypted connection", "see its log and its TLS settings"),
+    };
+    Some(format!("the server {problem} (TLS alert {}): {remedy}", alert.name()))
 }
 
 /// The message of the server or the system, for an error whose kind alone does not explain it.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::stream::{Stream, StreamEnd};
+use crate::connect::{ClientCertificate, TlsAlert};
 
 /// Why a client has no server.
 #[derive(Debug)]
@@ -10,7 +11,7 @@ pub(super) enum ServerRefusal {
     /// No connection could be made.
     Unreachable,
     /// The server has sent this TLS alert: with version 1.3 it judges the guard's certificate after the handshake.
-    Alert(&'static str),
+    Alert(TlsAlert),
     /// The server has ended the connection before its first reply, in this way.
     Ended(String),
 }
@@ -19,7 +20,7 @@ impl ServerRefusal {
     /// Why the server has ended this connection, if it has refused it by that. A connection on which nothing was sent may end.
     pub(super) fn of(server: &Stream) -> Option<Self> {
         match server.ended()? {
-            StreamEnd { alert: Some(alert), .. } => Some(Self::Alert(alert)),
+            StreamEnd { alert: Some(alert), .. } => Some(Self::Alert(*alert)),
             StreamEnd { alert: None, how } if server.received() == 0 && server.written() > 0 => {
                 Some(Self::Ended(how.clone()))
             }
@@ -31,7 +32,7 @@ impl ServerRefusal {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
-            Self::Alert(name) => name,
+            Self::Alert(alert) => alert.name(),
             Self::Ended(_) => "ended",
         }
     }
@@ -41,8 +42,14 @@ impl fmt::Display for ServerRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable => f.write_str("the server cannot be reached"),
-            Self::Alert(name) => {
-                write!(f, "the server refuses the connection by the TLS alert {name}: see --tls-cert and --tls-key")
+            Self::Alert(alert) => {
+                let remedy = match alert.on_certificate() {
+                    ClientCertificate::NotConcerned => "see its log",
+                    ClientCertificate::Missing | ClientCertificate::Refused | ClientCertificate::MaybeMissing => {
+                        "see --tls-cert and --tls-key"
+                    }
+                };
+                write!(f, "the server refuses the connection by the TLS alert {}: {remedy}", alert.name())
             }
             Self::Ended(how) => write!(f, "the server has ended the connection before its first reply: {how}"),
         }

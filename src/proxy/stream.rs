@@ -8,6 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::connect::TlsAlert;
+
 /// A stream in both directions: TCP or a Unix socket, encrypted or not.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -26,19 +28,15 @@ pub(super) struct Stream {
 /// How the other side has ended a stream.
 #[derive(Debug)]
 pub(super) struct StreamEnd {
-    /// The name of the TLS alert by which it did.
-    pub(super) alert: Option<&'static str>,
+    /// The TLS alert by which it did.
+    pub(super) alert: Option<TlsAlert>,
     /// In words.
     pub(super) how: String,
 }
 
 impl StreamEnd {
     fn by(error: &io::Error) -> Self {
-        let alert = error.get_ref().and_then(|inner| match inner.downcast_ref() {
-            Some(rustls::Error::AlertReceived(alert)) => Some(alert.as_str().unwrap_or("unknown")),
-            _ => None,
-        });
-        Self { alert, how: error.to_string() }
+        Self { alert: TlsAlert::behind(error), how: error.to_string() }
     }
 }
 

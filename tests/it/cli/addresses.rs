@@ -69,6 +69,53 @@ fn a_server_that_wants_a_certificate_is_shown_one() {
     assert_eq!(run(&["--tls-cert", &cert]).code, Some(2), "a certificate without its key");
 }
 
+/// Trusting another authority would not help.
+#[test]
+fn a_server_that_refuses_the_certificate_of_its_client_is_no_server_that_is_not_trusted() {
+    let (authority, stranger) = (authority(), Authority::new());
+    authority.issue("expired", &["localhost"], true);
+    stranger.issue("stranger", &["localhost"], false);
+    let (_server, port) = encrypted_server(&authority, "redis");
+    let (_old_server, old_port) = {
+        let port = get_random_available_port();
+        let line = |option: &str, file: &str| format!("tls-{option}-file {}", authority.path(file));
+        let options = Options::new().line(format_args!("tls-port {port}")).line("tls-protocols TLSv1.2");
+        let options = options.line(line("cert", "redis.pem")).line(line("key", "redis.key"));
+        (Server::with(&options.line(line("ca-cert", "ca.pem"))), port)
+    };
+    let ca = authority.path("ca.pem");
+    let [expired, strange] = [(&authority, "expired"), (&stranger, "stranger")]
+        .map(|(by, name)| [by.path(&format!("{name}.pem")), by.path(&format!("{name}.key"))]);
+    let own = |files: &[String; 2]| ["--tls-cert", &files[0], "--tls-key", &files[1]].map(str::to_owned).to_vec();
+    for (port, own, problem) in [
+        (port, vec![], "wants a certificate of its client"),
+        (port, own(&expired), "refused the certificate of its client"),
+        (port, own(&strange), "refused the certificate of its client"),
+        (old_port, vec![], "it may want a certificate of its client"),
+        (old_port, own(&expired), "refused the certificate of its client"),
+    ] {
+        let url = format!("rediss://localhost:{port}/");
+        for args in [
+            &["run", "stock"][..],
+            &["inspect", "stock"],
+            &["scan"],
+            &["doctor", "--fleet", "token"],
+            &["compare", "token", "--seconds", "1", "--clients", "2"],
+            &["record", "--for", "100ms"],
+            &["watch", "--for", "100ms"],
+            &["races", "crash-before-expire", "--replay"],
+        ] {
+            let work: &[&str] = if args[0] == "run" { &["--", "true"] } else { &[] };
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            let ended = done(lockshift(), [args, &["--redis", &url, "--tls-ca", &ca], &own, work].concat());
+            assert_eq!(ended.code, Some(3), "{args:?} {own:?}: {ended:?}");
+            let says = |words: &str| ended.stderr.contains(words);
+            assert!(says(problem) && says("--tls-cert") && says("--tls-key"), "{args:?} {own:?}: {ended:?}");
+            assert!(!says("--tls-ca") && !says("SSL_CERT_FILE"), "{args:?} {own:?}: {ended:?}");
+        }
+    }
+}
+
 /// A server that encrypts, with the certificate of this name, and wants one of its clients.
 fn encrypted_server(authority: &Authority, certificate: &str) -> (Server, u16) {
     let port = get_random_available_port();
