@@ -54,6 +54,11 @@ impl TlsAlert {
         self.0.as_str().unwrap_or(UNKNOWN)
     }
 
+    /// The names of all alerts.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        (0..=u8::MAX).filter_map(|number| AlertDescription::from(number).as_str()).chain([UNKNOWN])
+    }
+
     /// What the server says by it of the certificate of its client.
     pub(crate) fn on_certificate(self) -> ClientCertificate {
         use AlertDescription as A;

@@ -33,6 +33,11 @@ pub struct ProxyCounters {
     server_refusals: ByName,
 }
 
+/// The races that the guard prevents.
+pub(super) const PREVENTABLE: [RaceId; 3] = [RaceId::DoubleTakeover, RaceId::LateUnlock, RaceId::Overrun];
+/// The name of a race that is not a documented one.
+pub(super) const UNEXPLAINED: &str = "unexplained";
+
 /// Counts by name.
 #[derive(Debug, Default)]
 struct ByName(Mutex<BTreeMap<&'static str, u64>>);
@@ -157,12 +162,13 @@ impl ProxyCounters {
 
     /// The guard has prevented a race.
     pub(super) fn prevented(&self, race: RaceId) {
+        debug_assert!(PREVENTABLE.contains(&race), "{race} is not among the metrics");
         self.prevented.add(race.name());
     }
 
     /// A race was found in the commands of observed keys; `None` if it is not a documented one.
     pub fn found(&self, race: Option<RaceId>) {
-        self.found.add(race.map_or("unexplained", RaceId::name));
+        self.found.add(race.map_or(UNEXPLAINED, RaceId::name));
     }
 
     /// A client has no server.

@@ -8,8 +8,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
-use super::counters::GuardedPattern;
+use super::counters::{GuardedPattern, PREVENTABLE, UNEXPLAINED};
+use super::server_refusal::ServerRefusal;
 use super::shared::ProxyShared;
+use crate::race_id::RaceId;
 
 /// All metrics as OpenMetrics text.
 pub(super) fn text(shared: &ProxyShared) -> String {
@@ -33,17 +35,25 @@ pub(super) fn text(shared: &ProxyShared) -> String {
         guards.get_or_create(&vec![("pattern", pattern.clone()), ("mode", (*mode).to_owned())]).set(1);
     }
     registry.register("guards", "Patterns of keys that are guarded, with the mode", guards);
-    for (name, help, label, by_name) in [
-        ("prevented", "Races that the guard has prevented", "race", &counts.prevented),
-        ("found", "Races found in the commands of observed keys", "race", &counts.found),
+    let prevented: Vec<_> = PREVENTABLE.iter().map(|race| race.name()).collect();
+    let found: Vec<_> = RaceId::ALL.iter().map(|race| race.name()).chain([UNEXPLAINED]).collect();
+    let refusals: Vec<_> = ServerRefusal::names().collect();
+    for (name, help, label, by_name, all) in [
+        ("prevented", "Races that the guard has prevented", "race", &counts.prevented, prevented),
+        ("found", "Races found in the commands of observed keys", "race", &counts.found, found),
         (
             "server_refusals",
             "Clients that the server refused, or did not answer once",
             "reason",
             &counts.server_refusals,
+            refusals,
         ),
     ] {
         let family = Family::<Vec<(&'static str, &'static str)>, Counter>::default();
+        // A counter that begins with its first event has no increase then.
+        for value in all {
+            drop(family.get_or_create(&vec![(label, value)]));
+        }
         for (value, count) in by_name {
             family.get_or_create(&vec![(label, *value)]).inc_by(*count);
         }

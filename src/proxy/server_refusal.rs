@@ -31,12 +31,20 @@ impl ServerRefusal {
     /// The name under which it is counted.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Unreachable => "unreachable",
+            Self::Unreachable => UNREACHABLE,
             Self::Alert(alert) => alert.name(),
-            Self::Ended(_) => "ended",
+            Self::Ended(_) => ENDED,
         }
     }
+
+    /// All names under which one may be counted.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        [UNREACHABLE, ENDED].into_iter().chain(TlsAlert::names())
+    }
 }
+
+const UNREACHABLE: &str = "unreachable";
+const ENDED: &str = "ended";
 
 impl fmt::Display for ServerRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

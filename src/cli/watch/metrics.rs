@@ -14,9 +14,12 @@ use prometheus_client::registry::Registry;
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::super::exit::{Exit, Failure};
-use crate::audit::{Finding, HoldChange, HoldEvent, LiveLock};
+use crate::audit::{Certainty, Finding, HoldChange, HoldEvent, LiveLock};
 use crate::race_id::RaceId;
 use crate::wire::UnixTime;
+
+/// The name of a race that is not a documented one.
+const UNNAMED: &str = "unnamed";
 
 /// What a watch has counted, and what it sees now.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +51,7 @@ impl WatchCounts {
 
     /// A race happened.
     pub(super) fn note_finding(&mut self, finding: &Finding) {
-        let race = finding.verdict.race.map_or("unnamed", RaceId::name);
+        let race = finding.verdict.race.map_or(UNNAMED, RaceId::name);
         *self.findings.entry((race, finding.verdict.certainty.name())).or_default() += 1;
     }
 
@@ -89,6 +92,12 @@ impl WatchCounts {
             registry.register(name, help, ConstGauge::new(value));
         }
         let findings = Family::<Vec<(&'static str, &'static str)>, Counter>::default();
+        // A counter that begins with its first event has no increase then.
+        for race in RaceId::ALL.iter().map(|race| race.name()).chain([UNNAMED]) {
+            for certainty in [Certainty::Possible, Certainty::Likely, Certainty::Certain] {
+                drop(findings.get_or_create(&vec![("race", race), ("certainty", certainty.name())]));
+            }
+        }
         for ((race, certainty), count) in &self.findings {
             findings.get_or_create(&vec![("race", *race), ("certainty", *certainty)]).inc_by(*count);
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
+use lockshift::race_id::RaceId;
 use redis::{Commands, cmd};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -71,6 +72,14 @@ fn holders_and_waiters_are_exported_and_the_dashboard_names_what_exists() {
         let listed: String = cmd("CLIENT").arg("LIST").query(&mut server.connect()).unwrap();
         listed.contains("cmd=monitor").then_some(())
     });
+    // A counter that appeared with its first race would not have increased by that.
+    let before = until("it answers", || metrics(&watched));
+    for race in RaceId::ALL.iter().map(|race| race.name()).chain(["unnamed"]) {
+        for certainty in ["possible", "likely", "certain"] {
+            let line = format!("lockshift_watch_findings_total{{race=\"{race}\",certainty=\"{certainty}\"}} 0");
+            assert!(before.lines().any(|other| other == line), "{line}: {before}");
+        }
+    }
     let [mut holder, mut waiter] = [server.connect(), server.connect()];
     let now = server_secs(&mut holder);
     assert!(holder.set_nx::<_, _, bool>("lock:a", now + 60).unwrap());
@@ -83,7 +92,8 @@ fn holders_and_waiters_are_exported_and_the_dashboard_names_what_exists() {
     });
     cmd("FLUSHALL").exec(&mut server.connect()).unwrap();
     let exported = until("a deletion from outside is seen", || {
-        metrics(&watched).filter(|metrics| metrics.contains("lockshift_watch_findings_total{"))
+        let happened = |line: &str| line.starts_with("lockshift_watch_findings_total{") && !line.ends_with(" 0");
+        metrics(&watched).filter(|metrics| metrics.lines().any(happened))
     });
     let rules = [("lock:*".to_owned(), "php-getset")];
     let _guard = GuardProcess::start(&server.url(), &rules, &["--admin", &admin]);
@@ -100,6 +110,10 @@ fn holders_and_waiters_are_exported_and_the_dashboard_names_what_exists() {
         |name: &str| ["_total", "_bucket"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name).to_owned();
     let missing: Vec<_> = named.iter().filter(|name| !types.contains(base(name).as_str())).collect();
     assert!(missing.is_empty(), "{missing:?} are not among {types:?}");
+    let by_kind = format!("{exported}{of_guard}");
+    let by_kind = by_kind.lines().filter(|line| line.contains("{race=") || line.contains("{reason="));
+    let unseen: BTreeSet<_> = by_kind.map(name).filter(|name| !named.contains(name)).collect();
+    assert!(unseen.is_empty(), "no panel shows {unseen:?}");
 
     running.signal(Signal::TERM);
     let ended = running.done();

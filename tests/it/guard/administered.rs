@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use lockshift::race_id::RaceId;
 use redis::Commands;
 
 use super::server_secs;
@@ -142,6 +143,26 @@ fn every_double_takeover_that_the_guard_prevents_is_counted_once() {
     assert_eq!((&status["acquired"], &status["refused"]), (&1.into(), &3.into()), "{status}");
     assert_eq!(of_faster["prevented"], serde_json::json!({}), "{of_faster}");
     assert_eq!((&of_faster["acquired"], &of_faster["taken_over"]), (&0.into(), &2.into()), "{of_faster}");
+}
+
+/// A counter that appeared with its first event would not have increased by that.
+#[test]
+fn every_kind_of_race_and_refusal_is_counted_from_the_start() {
+    let server = Server::start();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let rules = [("lock:*".to_owned(), "php-getset")];
+    let _guard = GuardProcess::start(&server.url(), &rules, &["--admin", &format!("127.0.0.1:{port}")]);
+    let metrics = body(port, "/metrics");
+    let found = RaceId::ALL.iter().map(|race| race.name()).chain(["unexplained"]);
+    let prevented = ["double-takeover", "late-unlock", "overrun"];
+    let refusals = ["unreachable", "ended", "CertificateRequired", "UnknownCA", "DecryptError", "unknown"];
+    let found = found.map(|race| format!("found_total{{race=\"{race}\"}}"));
+    let prevented = prevented.into_iter().map(|race| format!("prevented_total{{race=\"{race}\"}}"));
+    let refusals = refusals.into_iter().map(|reason| format!("server_refusals_total{{reason=\"{reason}\"}}"));
+    for counter in found.chain(prevented).chain(refusals) {
+        let line = format!("lockshift_guard_{counter} 0");
+        assert!(metrics.lines().any(|other| other == line), "{line}: {metrics}");
+    }
 }
 
 #[test]
