@@ -29,6 +29,7 @@ mod named;
 mod odds;
 mod os_error;
 mod output;
+mod password_file;
 mod plan;
 mod program;
 mod progress;

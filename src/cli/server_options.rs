@@ -7,6 +7,7 @@ use redis::{ClientTlsConfig, TlsCertificates};
 
 use super::exit::{Exit, Failure};
 use super::os_error;
+use super::password_file::PasswordFile;
 use super::server::ServerChoice;
 use crate::connect::{self, InvalidAddress};
 
@@ -24,7 +25,8 @@ pub(super) struct ServerOptions {
     /// The user to log in as, in place of the one in the address
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// A file with the password to log in with, in place of the one in the address; a line feed at its end is left out
+    /// A file with the password to log in with, in place of the one in the address; a line feed at its end is left out. It is
+    /// read again for each new connection
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// The authority to trust for rediss:// instead of the system's: a PEM file
@@ -110,8 +112,11 @@ impl ServerOptions {
     /// The same server, with the timeouts, the login and the certificates of the command.
     fn prepared(&self, server: connect::Server) -> Result<connect::Server, Failure> {
         let server = server.connecting_within(PATIENCE).answering_within(PATIENCE);
-        let password = self.password_file.as_deref().map(password).transpose()?;
-        let server = server.logging_in(self.user.as_deref(), password.as_deref());
+        let server = server.logging_in(self.user.as_deref(), None);
+        let server = match self.password_file.as_deref().map(PasswordFile::open).transpose()? {
+            None => server,
+            Some(file) => server.asking_for_password(move || file.password()),
+        };
         let certificates = self.certificates()?;
         let server = if certificates.client_tls.is_none() && certificates.root_cert.is_none() {
             server
@@ -135,16 +140,6 @@ impl ServerOptions {
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path)
         .map_err(|error| misnamed(format_args!("cannot read `{}`: {}", path.display(), os_error::sentence(&error))))
-}
-
-fn password(path: &Path) -> Result<String, Failure> {
-    let text = String::from_utf8(read(path)?)
-        .map_err(|_| misnamed(format_args!("the password in `{}` is not UTF-8", path.display())))?;
-    let password = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
-    if password.is_empty() {
-        return Err(misnamed(format_args!("there is no password in `{}`", path.display())));
-    }
-    Ok(password.to_owned())
 }
 
 fn unnamed() -> Failure {

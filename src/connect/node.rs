@@ -34,6 +34,18 @@ pub(super) struct Node {
     name: Arc<str>,
     /// The address without its password.
     shown: Arc<str>,
+    /// Where the password of each new connection comes from, if it may change.
+    password: Option<PasswordSource>,
+}
+
+/// Where the password of each new connection comes from.
+#[derive(Clone)]
+pub(super) struct PasswordSource(pub(super) Arc<dyn Fn() -> String + Send + Sync>);
+
+impl fmt::Debug for PasswordSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordSource")
+    }
 }
 
 impl Node {
@@ -42,12 +54,12 @@ impl Node {
         let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(15)).with_interval(Duration::from_secs(5));
         let tcp = TcpSettings::default().set_keepalive(keepalive).set_nodelay(true);
         let settings = with_password(info.redis_settings().clone());
-        Self::reached_by(info.set_tcp_settings(tcp).set_redis_settings(settings), shown.into())
+        Self::reached_by(info.set_tcp_settings(tcp).set_redis_settings(settings), shown.into(), None)
     }
 
-    fn reached_by(info: ConnectionInfo, shown: Arc<str>) -> Self {
+    fn reached_by(info: ConnectionInfo, shown: Arc<str>, password: Option<PasswordSource>) -> Self {
         let name = info.addr().to_string().into();
-        Self { info: Arc::new(info), name, shown }
+        Self { info: Arc::new(info), name, shown, password }
     }
 
     /// How it is reached, with its database and its login.
@@ -81,7 +93,8 @@ impl Node {
             return Ok(self.clone());
         }
         let client = Client::build_with_tls(ConnectionInfo::clone(&self.info), certificates.clone())?;
-        Ok(Self::reached_by(client.get_connection_info().clone(), Arc::clone(&self.shown)))
+        let info = client.get_connection_info().clone();
+        Ok(Self::reached_by(info, Arc::clone(&self.shown), self.password.clone()))
     }
 
     /// The same, with this login in place of that of the address, as far as it is given.
@@ -94,7 +107,13 @@ impl Node {
             settings = settings.set_password(password);
         }
         let info = ConnectionInfo::clone(&self.info).set_redis_settings(with_password(settings));
-        Self::reached_by(info, Arc::clone(&self.shown))
+        let source = if password.is_some() { None } else { self.password.clone() };
+        Self::reached_by(info, Arc::clone(&self.shown), source)
+    }
+
+    /// The same, where each new connection asks for its password.
+    pub(super) fn asking_for_password(&self, source: PasswordSource) -> Self {
+        Self { password: Some(source), ..self.clone() }
     }
 
     /// Its host and port, if it is to be encrypted and answers a plain PING. A port that is encrypted refuses that at once.
@@ -122,12 +141,15 @@ impl Node {
             other => other.clone(),
         };
         let shown = addr.to_string().into();
-        Self::reached_by(ConnectionInfo::clone(&self.info).set_addr(addr), shown)
+        Self::reached_by(ConnectionInfo::clone(&self.info).set_addr(addr), shown, self.password.clone())
     }
 
-    /// A client of the `redis` crate for it.
+    /// A client of the `redis` crate for it, with its present password.
     pub(super) fn client(&self) -> RedisResult<Client> {
-        Client::open(ConnectionInfo::clone(&self.info))
+        let info = ConnectionInfo::clone(&self.info);
+        let Some(PasswordSource(password)) = &self.password else { return Client::open(info) };
+        let settings = info.redis_settings().clone().set_password(password());
+        Client::open(info.set_redis_settings(settings))
     }
 
     /// A new connection.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use redis::RedisResult;
 
 use super::address::{InvalidAddress, Named, named, split};
-use super::node::{Node, Timeouts};
+use super::node::{Node, PasswordSource, Timeouts};
 
 /// A Redis: one server, a cluster, or the master that sentinels name.
 ///
@@ -125,8 +125,27 @@ impl Server {
     /// The same, where connections log in as `user` and with `password`, if they are given, in place of those of the
     /// address. Sentinels have a login of their own.
     #[must_use]
-    pub fn logging_in(mut self, user: Option<&str>, password: Option<&str>) -> Self {
-        let node = |node: &Node| node.logging_in(user, password);
+    pub fn logging_in(self, user: Option<&str>, password: Option<&str>) -> Self {
+        self.with_nodes(|node| node.logging_in(user, password))
+    }
+
+    /// The same, where each new connection asks `password` for the password to log in with: passwords are replaced while a
+    /// program runs. It is called on the thread or the task that connects. Sentinels have a login of their own.
+    ///
+    /// ```
+    /// use lockshift::connect::Server;
+    /// let server: Server = "redis://app@redis.example/".parse()?;
+    /// let server = server.asking_for_password(|| std::fs::read_to_string("/run/secrets/redis").unwrap_or_default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn asking_for_password(self, password: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let source = PasswordSource(Arc::new(password));
+        self.with_nodes(|node| node.asking_for_password(source.clone()))
+    }
+
+    /// The same with other nodes, but for its sentinels.
+    fn with_nodes(mut self, node: impl Fn(&Node) -> Node) -> Self {
         self.place = Arc::new(match &*self.place {
             Place::Single(single) => Place::Single(node(single)),
             Place::Cluster(nodes) => Place::Cluster(nodes.iter().map(node).collect()),

@@ -11,6 +11,7 @@ mod explore;
 mod inspect;
 mod matrix;
 mod odds;
+mod password_file;
 mod plan;
 mod protocols;
 mod races;
