@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -11,7 +12,7 @@ use super::os_error;
 
 /// Writes a file. A reader sees the old file or the complete new one, never a part.
 pub(super) fn write(path: &Path, contents: &str) -> Result<(), Failure> {
-    let written = NewFile::begin(path).and_then(|mut file| {
+    let written = NewFile::begin(path, ReadableBy::Anyone).and_then(|mut file| {
         file.write_all(contents.as_bytes())?;
         file.keep()
     });
@@ -36,10 +37,31 @@ enum Target {
     Named(NamedTempFile, PathBuf),
 }
 
+/// Who may read a file that is new. One that stands in the place of another has the permissions of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadableBy {
+    /// Whom the mask of the process allows to.
+    Anyone,
+    /// Its owner: keys and values of production are in it.
+    Owner,
+}
+
+impl ReadableBy {
+    /// The mode of the file, before the mask of the process.
+    pub(super) fn mode(self) -> u32 {
+        match self {
+            Self::Anyone => 0o666,
+            Self::Owner => 0o600,
+        }
+    }
+}
+
 impl NewFile {
     /// Begins the file that will stand under this name; links are followed.
-    pub(super) fn begin(path: &Path) -> io::Result<Self> {
-        let place = match fs::metadata(path) {
+    pub(super) fn begin(path: &Path, readable: ReadableBy) -> io::Result<Self> {
+        let replaced = fs::metadata(path);
+        let permissions = replaced.as_ref().ok().map(fs::Metadata::permissions);
+        let place = match replaced {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(there) if there.is_file() => fs::canonicalize(path)?,
             Ok(_) => return OpenOptions::new().write(true).open(path).map(|stream| Self(Target::Stream(stream))),
@@ -50,13 +72,19 @@ impl NewFile {
         if !directory.is_dir() {
             return Err(io::Error::other(format!("there is no directory {}", directory.display())));
         }
-        if let Some(file) = nameless(directory) {
-            return Ok(Self(Target::Nameless(file, place)));
+        let mut begun = match nameless(directory, readable.mode()) {
+            Some(file) => Self(Target::Nameless(file, place)),
+            None => {
+                let mode = PermissionsExt::from_mode(readable.mode());
+                let begun = tempfile::Builder::new().prefix(".lockshift-").permissions(mode).tempfile_in(directory);
+                // The error's own text names the temporary file, which the user does not know.
+                Self(Target::Named(begun.map_err(|error| io::Error::from(error.kind()))?, place))
+            }
+        };
+        if let Some(permissions) = permissions {
+            begun.file().set_permissions(permissions)?;
         }
-        let begun = tempfile::Builder::new().prefix(".lockshift-").permissions(readable()).tempfile_in(directory);
-        // The error's own text names the temporary file, which the user does not know.
-        let begun = begun.map_err(|error| io::Error::from(error.kind()))?;
-        Ok(Self(Target::Named(begun, place)))
+        Ok(begun)
     }
 
     /// Gives it its name.
@@ -115,14 +143,14 @@ fn directory(place: &Path) -> &Path {
 }
 
 #[cfg(target_os = "linux")]
-fn nameless(directory: &Path) -> Option<File> {
+fn nameless(directory: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    open(directory, flags, Mode::from_raw_mode(0o666)).map(File::from).ok()
+    open(directory, flags, Mode::from_raw_mode(mode)).map(File::from).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: &Path) -> Option<File> {
+fn nameless(_: &Path, _: u32) -> Option<File> {
     None
 }
 
@@ -177,11 +205,6 @@ fn cut_to_lines(file: &mut File, room: u64) -> io::Result<()> {
     file.set_len(0)
 }
 
-/// As any other new file, after the mask of the process.
-fn readable() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,7 +247,7 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for writes in [(|pipe| write(pipe, "text").unwrap()) as fn(&Path), |pipe| {
-            let mut file = NewFile::begin(pipe).unwrap();
+            let mut file = NewFile::begin(pipe, ReadableBy::Owner).unwrap();
             file.write_all(b"text").unwrap();
             file.keep_lines(Some("end")).unwrap();
         }] {
@@ -235,6 +258,23 @@ mod tests {
             writes(&pipe);
             assert!(!fs::metadata(&pipe).unwrap().is_file());
             assert_eq!(reader.join().unwrap(), "text");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_who_may_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        let keep = |readable| NewFile::begin(&path, readable).and_then(NewFile::keep).unwrap();
+        keep(ReadableBy::Owner);
+        assert_eq!(mode(), 0o600);
+        for theirs in [0o640, 0o604] {
+            fs::set_permissions(&path, PermissionsExt::from_mode(theirs)).unwrap();
+            keep(ReadableBy::Owner);
+            assert_eq!(mode(), theirs);
+            keep(ReadableBy::Anyone);
+            assert_eq!(mode(), theirs);
         }
     }
 

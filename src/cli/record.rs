@@ -34,7 +34,8 @@ use sink::Sink;
 /// --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
 ///
 /// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as
-/// long as needed, and mind that the file is readable only to those allowed, or record with --redact.
+/// long as needed, or record with --redact. A new file can be read by its owner only; one that replaces another can be read by
+/// those who could read that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

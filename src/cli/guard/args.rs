@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS")]
     pub(super) admin: Option<String>,
     /// Append what happens to locks to this file, one JSON object a line, as it happens; `audit` reads what was observed;
-    /// opened again on SIGHUP
+    /// opened again on SIGHUP. A new file can be read by its owner only
     #[arg(long, value_name = "FILE")]
     pub(super) events: Option<PathBuf>,
     #[command(flatten)]

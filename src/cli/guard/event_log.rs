@@ -11,6 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::event_line::EventLine;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::file::ReadableBy;
 use crate::cli::os_error;
 use crate::driver::host;
 use crate::wire::UnixTime;
@@ -72,7 +73,8 @@ impl EventLog {
 
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags.bits().try_into().map_err(io::Error::other)?;
-    let file = OpenOptions::new().create(true).append(true).custom_flags(flags).open(path)?;
+    let file =
+        OpenOptions::new().create(true).append(true).mode(ReadableBy::Owner.mode()).custom_flags(flags).open(path)?;
     if file.metadata()?.file_type().is_fifo() {
         // All clients would wait for its reader.
         fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::NONBLOCK)?;

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::cli::exit::{Exit, Failure, unless_closed};
-use crate::cli::file::{self, NewFile};
+use crate::cli::file::{self, NewFile, ReadableBy};
 use crate::cli::os_error;
 
 /// Where a recording goes.
@@ -191,7 +191,7 @@ impl Files {
 
 impl OutputFile {
     fn begin(path: PathBuf) -> io::Result<Self> {
-        let file = NewFile::begin(&path)?;
+        let file = NewFile::begin(&path, ReadableBy::Owner)?;
         let to = match is_gzip(&path) {
             true => Compressed::Gzip(GzEncoder::new(BufWriter::new(TakenFile(Some(file))), Compression::default())),
             false => Compressed::Not(BufWriter::new(file)),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -82,6 +83,26 @@ fn an_interrupted_recording_replaces_the_file_atomically() {
 fn begun(running: &Running, folder: &TempDir) -> Option<PathBuf> {
     let open = fs::read_dir(format!("/proc/{}/fd", running.id())).ok()?;
     open.map(|entry| entry.unwrap().path()).find(|open| fs::read_link(open).is_ok_and(|to| to.starts_with(folder)))
+}
+
+/// Keys and values of production are in it.
+#[test]
+fn only_its_owner_may_read_a_recording_and_one_that_replaces_another_keeps_its_mode() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let record = |more: &[&str]| {
+        let mut command = lockshift_at(&server);
+        command.current_dir(folder.path());
+        let ended = done(command, [&["record", "--for", "100ms"], more].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    };
+    record(&["-o", "plain.log"]);
+    record(&["-o", "small.log.gz"]);
+    record(&["-o", "parts.log", "--rotate", "1K"]);
+    assert_eq!(["plain.log", "small.log.gz", "parts.log.000001"].map(mode), [0o600; 3]);
+    fs::set_permissions(folder.path().join("plain.log"), PermissionsExt::from_mode(0o640)).unwrap();
+    record(&["-o", "plain.log"]);
+    assert_eq!(mode("plain.log"), 0o640);
 }
 
 #[test]

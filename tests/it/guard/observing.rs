@@ -55,6 +55,8 @@ fn every_command_on_an_observed_key_is_reported_with_its_reply() {
         r#"0 command ["SET","lock:a","\\x00\\b\\xff\\\""] {"status":"OK"}"#,
     ];
     assert_eq!(events(&file, "command").iter().map(shown).collect::<Vec<_>>(), expected);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "keys and values are in it");
     events(&file, "command").iter().for_each(|event| conforms("guard-event", event));
     guard.terminate();
     let (ended, _) = guard.done();
