@@ -13,6 +13,15 @@ use crate::server::Server;
 const EXPLORING: Duration = Duration::from_secs(300);
 
 #[test]
+fn a_race_that_is_named_twice_is_reproduced_once() {
+    let named = ["crash-before-expire", "no-lease-crash", "crash-before-expire"];
+    let ended = done_within(EXPLORING, lockshift(), ["races", "--json"].iter().chain(&named));
+    let json = ended.json();
+    let ids: Vec<_> = json.as_array().unwrap().iter().map(|race| race["id"].as_str().unwrap()).collect();
+    assert_eq!((ended.code, ids), (Some(0), named[..2].to_vec()), "{}", ended.stderr);
+}
+
+#[test]
 fn every_race_is_reproduced_and_every_remedy_is_clean() {
     let ended = done_within(EXPLORING, lockshift(), ["races", "--json"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stderr);

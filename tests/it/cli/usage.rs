@@ -166,3 +166,18 @@ fn it_has_manual_pages() {
         assert!(page.stdout.contains(example) && !page.stdout.contains('\x1b'), "{page:?}");
     }
 }
+
+/// No server is asked before.
+#[test]
+fn values_that_ask_for_nothing_are_refused() {
+    for (args, why) in [
+        (&["protocols", "token", "--acl", "--key", ""][..], "a value is required for '--key <GLOB>'"),
+        (&["odds", "tests/traces/php-fleet.log", "--periods", "0"], "a whole number from 1 to 4294967295"),
+        (&["scan", "--rate", "0", "--redis", "redis://127.0.0.1:1/"], "a whole number from 1 to 4294967295"),
+        (&["scan", "--rate", "-1", "--redis", "redis://127.0.0.1:1/"], "unexpected argument '-1'"),
+    ] {
+        let refused = done(lockshift(), args);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains(why), "{args:?}: {refused:?}");
+    }
+}
