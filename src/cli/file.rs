@@ -106,7 +106,7 @@ impl NewFile {
     /// ones.
     pub(super) fn keep_lines(mut self, last: Option<&str>) -> io::Result<()> {
         if !matches!(self.0, Target::Stream(_)) {
-            end_with(self.file(), last)?;
+            end_with(self.file(), 0, last)?;
         }
         self.keep()
     }
@@ -172,28 +172,29 @@ fn name(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Ends a file that may have no room: with lines that are whole, and this one behind them.
-pub(super) fn end_with(file: &mut File, last: Option<&str>) -> io::Result<()> {
+/// Ends a file that may have no room: with lines that are whole, and this one behind them. What stands before `from` is not
+/// ours.
+pub(super) fn end_with(file: &mut File, from: u64, last: Option<&str>) -> io::Result<()> {
     // Less than a block frees nothing on some file systems, and is enough on most.
     const ROOM: [u64; 2] = [0, 1 << 16];
-    cut_to_lines(file, 0)?;
+    cut_to_lines(file, from, 0)?;
     let Some(last) = last.map(|last| format!("{last}\n")) else { return Ok(()) };
     for more in ROOM {
-        cut_to_lines(file, more + last.len() as u64)?;
+        cut_to_lines(file, from, more + last.len() as u64)?;
         file.seek(SeekFrom::End(0))?;
         if file.write_all(last.as_bytes()).is_ok() {
             return Ok(());
         }
     }
-    cut_to_lines(file, 0)
+    cut_to_lines(file, from, 0)
 }
 
-/// Takes away so many of the last bytes, and what stands behind the last end of a line before them.
-fn cut_to_lines(file: &mut File, room: u64) -> io::Result<()> {
+/// Takes away so many of the last bytes, and what stands behind the last end of a line before them; nothing before `from`.
+fn cut_to_lines(file: &mut File, from: u64, room: u64) -> io::Result<()> {
     const PIECE: u64 = 4096;
     let mut end = file.seek(SeekFrom::End(0))?.saturating_sub(room);
-    while end > 0 {
-        let begin = end.saturating_sub(PIECE);
+    while end > from {
+        let begin = end.saturating_sub(PIECE).max(from);
         let mut piece = Vec::new();
         file.seek(SeekFrom::Start(begin))?;
         (&*file).take(end - begin).read_to_end(&mut piece)?;
@@ -202,7 +203,8 @@ fn cut_to_lines(file: &mut File, room: u64) -> io::Result<()> {
         }
         end = begin;
     }
-    file.set_len(0)
+    let is_longer = file.metadata()?.len() > from;
+    if is_longer { file.set_len(from) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -212,7 +214,7 @@ mod tests {
     fn left(text: &str) -> String {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        cut_to_lines(&mut file, 0).unwrap();
+        cut_to_lines(&mut file, 0, 0).unwrap();
         file.rewind().unwrap();
         io::read_to_string(file).unwrap()
     }
@@ -236,9 +238,25 @@ mod tests {
     fn the_last_line_takes_the_room_of_others() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"one\ntwo\nthree\nfou").unwrap();
-        end_with(&mut file, Some("end")).unwrap();
+        end_with(&mut file, 0, Some("end")).unwrap();
         file.rewind().unwrap();
         assert_eq!(io::read_to_string(file).unwrap(), "one\ntwo\nend\n");
+    }
+
+    #[test]
+    fn what_stood_in_a_file_before_is_not_taken_away() {
+        for (text, from, expected) in [
+            ("one\ntwo\n", 8, "one\ntwo\nend\n"),
+            ("one\ntwo\nthr", 8, "one\ntwo\nend\n"),
+            ("one\ntwo\nthree\nfou", 8, "one\ntwo\nend\n"),
+            ("one", 3, "oneend\n"),
+        ] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            end_with(&mut file, from, Some("end")).unwrap();
+            file.rewind().unwrap();
+            assert_eq!(io::read_to_string(file).unwrap(), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     let Monitored { events, .. } = monitored(&server)?;
     let mut sink = match &args.output {
         Some(path) => Sink::file(path, args.rotate)?,
-        None => Sink::page(),
+        None => Sink::page()?,
     };
     let mut recording = Recording {
         parser: Parser::new(),

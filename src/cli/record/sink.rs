@@ -1,22 +1,30 @@
 //! Where a recording goes: standard output, one file, or one file after the other.
 
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Seek, SeekFrom, Stdout, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::cli::exit::{Exit, Failure, unless_closed};
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::file::{self, NewFile, ReadableBy};
 use crate::cli::os_error;
 
 /// Where a recording goes.
 pub(super) enum Sink {
     /// Standard output.
-    Page(BufWriter<Stdout>),
+    Page(Page),
     /// Files.
     Files(Box<Files>),
+}
+
+/// Standard output. It is written to without the buffer of the library, which would be written behind the last line.
+pub(super) struct Page {
+    to: BufWriter<File>,
+    /// How much stood in it before, if it is a file.
+    from: Option<u64>,
 }
 
 /// The files of a recording.
@@ -61,8 +69,13 @@ impl Write for TakenFile {
 
 impl Sink {
     /// Standard output.
-    pub(super) fn page() -> Self {
-        Self::Page(BufWriter::new(io::stdout()))
+    pub(super) fn page() -> Result<Self, Failure> {
+        let begun = || {
+            let to = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+            let there = to.metadata()?;
+            Ok(Page { from: there.is_file().then_some(there.len()), to: BufWriter::new(to) })
+        };
+        begun().map(Self::Page).map_err(|error| of_page(&error))
     }
 
     /// A file of this name, or one after the other, each of about so many bytes.
@@ -82,7 +95,7 @@ impl Sink {
     /// Writes a line.
     pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
         match self {
-            Self::Page(page) => writeln!(page, "{text}"),
+            Self::Page(page) => writeln!(page.to, "{text}"),
             Self::Files(files) => files.line(text),
         }
     }
@@ -90,7 +103,7 @@ impl Sink {
     /// Writes what is in memory, as far as a reader could read it.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Page(page) => page.flush(),
+            Self::Page(page) => page.to.flush(),
             Self::Files(files) => match &mut files.part {
                 Some(OutputFile { to: Compressed::Not(file), .. }) => file.flush(),
                 // Compression gets worse with every flush, and a file without a name has no reader.
@@ -108,7 +121,13 @@ impl Sink {
         let copied = copied.and_then(|ended| self.flush().map(|()| ended));
         match (self, copied) {
             (Self::Page(_), Ok(ended)) => Ok(ended),
-            (Self::Page(_), Err(error)) => unless_closed(Err(error)).map(|()| None),
+            (Self::Page(_), Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            (Self::Page(page), Err(error)) => {
+                let last = ended_early.map(|text| format!("{text}{}", os_error::sentence(&error)));
+                // Where it cannot be marked, the exit status says so.
+                let _ = page.keep_lines(last.as_deref());
+                Err(of_page(&error))
+            }
             (Self::Files(files), Ok(ended)) => {
                 let Some(mut part) = files.part else { return Ok(ended) };
                 match part.finish() {
@@ -134,6 +153,24 @@ impl Sink {
                 Err(Failure::new(Exit::Unusable, sentence))
             }
         }
+    }
+}
+
+fn of_page(error: &io::Error) -> Failure {
+    Failure::new(
+        Exit::Unusable,
+        format_args!("standard output: {}: what came before is there", os_error::sentence(error)),
+    )
+}
+
+impl Page {
+    /// If it is a file, keeps the lines in it that are whole, and writes this one behind them.
+    fn keep_lines(self, last: Option<&str>) -> io::Result<()> {
+        let Some(from) = self.from else { return Ok(()) };
+        // What could not be written is dropped. A shell opens the file for writing only.
+        let (file, _) = self.to.into_parts();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        file::end_with(&mut OpenOptions::new().read(true).write(true).open(path)?, from, last)
     }
 }
 
@@ -249,7 +286,7 @@ fn mark(path: &Path, last: Option<&str>) -> io::Result<()> {
     let Some(last) = last else { return Ok(()) };
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     if !is_gzip(path) {
-        return file::end_with(&mut file, Some(last));
+        return file::end_with(&mut file, 0, Some(last));
     }
     file.seek(SeekFrom::End(0))?;
     write_member(&mut file, &format!("{last}\n"))

@@ -231,6 +231,33 @@ fn a_disk_that_is_full_leaves_the_lines_that_are_whole_and_one_that_says_so() {
     }
 }
 
+/// What stood in the file before stays, however much room the last line needs.
+#[test]
+fn standard_output_on_a_full_disk_is_marked_as_a_file_is() {
+    for (before, redirect) in [("", ">"), ("1700000000.000000 [0 127.0.0.1:1] \"GET\" \"k\"\n", ">>")] {
+        let server = Server::start();
+        let (folder, file) = file();
+        fs::write(&file, before).unwrap();
+        let script = format!("trap '' XFSZ; ulimit -f 15; exec \"$0\" record {redirect} \"$1\"");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_lockshift")]).arg(&file).env("REDIS_URL", server.url());
+        let running = Running::start(shell, [""; 0]);
+        until_watched(&server);
+        work(&server, 300);
+        let done = running.done();
+        assert_eq!(done.code, Some(3), "{done:?}");
+        assert!(done.stderr.starts_with("lockshift: standard output: "), "{done:?}");
+        assert!(done.stderr.contains("what came before is there") && done.stderr.lines().count() == 1, "{done:?}");
+        assert_eq!(names(&folder), ["trace.log"]);
+        let text = fs::read_to_string(&file).unwrap();
+        let (lines, last) = text.split_at(text.trim_end().rfind('\n').unwrap() + 1);
+        assert!(text.starts_with(before) && (1..300).contains(&sets(lines)), "{} bytes", text.len());
+        assert!(last.starts_with("# recording ended early: ") && last.ends_with('\n'), "{last}");
+        let audited = Running::start(lockshift(), [Path::new("audit"), &file]).done();
+        assert!(audited.code == Some(3) && audited.stderr.contains("the recording ended early"), "{audited:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_recorded_to_is_refused() {
     for (args, why) in [
