@@ -23,13 +23,14 @@ use crate::driver::host;
 use crate::monitor::{Line, Parser, Source};
 use crate::redaction::Redaction;
 use crate::sim::glob;
-use crate::wire::{MonoTime, Printable};
+use crate::wire::{MonoTime, Printable, UnixTime};
 use sink::Sink;
 
 /// Write down every command that a server runs: a MONITOR trace for `audit` and `dry-run`
 ///
-/// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. A file gets
-/// its name, in place of one of that name, when it is complete; a recording that is killed leaves none. If the server is
+/// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. If it is behind
+/// the server when the time has passed, it goes on with what the server had run until then, for ten seconds at most; what is
+/// missing after that, or when it is asked to end, is said on standard error. A file gets its name, in place of one of that name, when it is complete; a recording that is killed leaves none. If the server is
 /// lost or the disk is full, what came before is kept, the last line says so, and `audit` then gives no verdict. With
 /// --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
 ///
@@ -101,6 +102,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         redaction: redaction.map(Redaction::new),
         length: args.length,
         began: host::mono(),
+        prompt_age: None,
         commands: 0,
     };
     let copied = recording.copy(&mut sink, &events);
@@ -154,6 +156,11 @@ fn json(line: &Line<'_>) -> String {
     serde_json::to_string(&Recorded::of(line)).expect("every field of a command has a JSON form")
 }
 
+/// What the server has sent has arrived after this time.
+const ON_THE_WAY: Duration = Duration::from_millis(20);
+/// For how long a recording that is behind at its end goes on.
+const CATCHING_UP: Duration = Duration::from_secs(10);
+
 /// A recording under way.
 struct Recording<'a> {
     parser: Parser,
@@ -162,6 +169,8 @@ struct Recording<'a> {
     redaction: Option<Redaction>,
     length: Option<Duration>,
     began: MonoTime,
+    /// The least age that a line had when it arrived, in nanoseconds between the server's clock and this machine's.
+    prompt_age: Option<i64>,
     /// Number of commands that were written.
     commands: u64,
 }
@@ -172,25 +181,102 @@ impl Recording<'_> {
         loop {
             let left = self.length.map(|length| length.saturating_sub(host::mono().saturating_since(self.began)));
             let next = match (events.try_recv(), left) {
-                (_, Some(Duration::ZERO)) => return Ok(None),
+                (next, Some(Duration::ZERO)) => return self.catch_up(to, next.ok(), events),
                 (Ok(next), _) => Ok(next),
                 (Err(_), left) => {
                     // Nothing is under way: a program that reads along shall see what there is.
                     to.flush()?;
-                    events.recv_timeout(left.unwrap_or(Duration::from_secs(3600)))
+                    let next = events.recv_timeout(left.unwrap_or(Duration::from_secs(3600)));
+                    if let Ok(MonitorEvent::Line(line)) = &next {
+                        self.note_prompt(line);
+                    }
+                    next
                 }
             };
             match next {
                 Ok(MonitorEvent::Line(line)) => self.write(to, &line)?,
-                Ok(MonitorEvent::Broken(error)) => {
-                    if self.form == RecordFormat::Monitor {
-                        to.line(&format!("{ENDED_EARLY}{}", without_number(&error.to_string())))?;
+                Ok(MonitorEvent::Broken(error)) => return self.broken(to, error).map(Some),
+                Ok(MonitorEvent::StopRequested) => {
+                    if let Ok(MonitorEvent::Line(line)) = events.recv_timeout(ON_THE_WAY) {
+                        self.warn_of_backlog(&line, host::wall());
                     }
-                    return Ok(Some(error));
+                    return Ok(None);
                 }
-                Ok(MonitorEvent::StopRequested) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}
             }
+        }
+    }
+
+    /// Copies what the server had run when the time had passed, as far as it arrives soon; says how much is missing.
+    fn catch_up(
+        &mut self,
+        to: &mut Sink,
+        mut next: Option<MonitorEvent>,
+        events: &Receiver<MonitorEvent>,
+    ) -> io::Result<Option<RedisError>> {
+        let late = host::mono().saturating_since(self.began).saturating_sub(self.length.unwrap_or_default());
+        let (end, give_up) = (host::wall().saturating_sub(late), host::mono().saturating_add(CATCHING_UP));
+        loop {
+            match next {
+                Some(MonitorEvent::Line(line)) if self.ran_by(&line, end) && host::mono() < give_up => {
+                    self.write(to, &line)?;
+                }
+                Some(MonitorEvent::Line(line)) => {
+                    self.warn_of_backlog(&line, end);
+                    return Ok(None);
+                }
+                Some(MonitorEvent::Broken(error)) => return self.broken(to, error).map(Some),
+                Some(MonitorEvent::StopRequested) => {
+                    if let Ok(MonitorEvent::Line(line)) = events.recv_timeout(ON_THE_WAY) {
+                        self.warn_of_backlog(&line, end);
+                    }
+                    return Ok(None);
+                }
+                None => return Ok(None),
+            }
+            next = events.recv_timeout(ON_THE_WAY).ok();
+        }
+    }
+
+    /// The connection is lost, which the last line says.
+    fn broken(&self, to: &mut Sink, error: RedisError) -> io::Result<RedisError> {
+        if self.form == RecordFormat::Monitor {
+            to.line(&format!("{ENDED_EARLY}{}", without_number(&error.to_string())))?;
+        }
+        Ok(error)
+    }
+
+    /// Notes a line that was waited for: its age is that of a line that has just been listed, and how far the clocks are apart.
+    fn note_prompt(&mut self, line: &str) {
+        if let Some(age) = self.age(line, host::wall()) {
+            self.prompt_age = Some(self.prompt_age.map_or(age, |least| least.min(age)));
+        }
+    }
+
+    /// The age of a line at this moment of this machine's clock, in nanoseconds, by the clock of the server.
+    fn age(&mut self, line: &str, at: UnixTime) -> Option<i64> {
+        let line = self.parser.parse(line.as_bytes()).ok()?;
+        Some(at.as_nanos().saturating_sub(line.at.as_nanos()))
+    }
+
+    /// How long before this moment the server has run this line. Of the first lines that is not known.
+    fn backlog(&mut self, line: &str, at: UnixTime) -> Option<i64> {
+        Some(self.age(line, at)?.saturating_sub(self.prompt_age?))
+    }
+
+    fn ran_by(&mut self, line: &str, end: UnixTime) -> bool {
+        self.backlog(line, end).is_some_and(|before| before >= 0)
+    }
+
+    /// This line is not recorded, nor is what follows it, although the server had run it by then.
+    fn warn_of_backlog(&mut self, line: &str, end: UnixTime) {
+        const NOTABLE: f64 = 0.5;
+        let seconds = self.backlog(line, end).unwrap_or(0) as f64 / 1e9;
+        if seconds >= NOTABLE {
+            warn(format_args!(
+                "the server was faster than what it lists could be written: the commands of the last {seconds:.1} s are not recorded"
+            ));
         }
     }
 

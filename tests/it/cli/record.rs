@@ -5,13 +5,14 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use redis::cmd;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::command::{Running, done, lockshift, lockshift_at};
-use crate::patience::until;
+use crate::patience::{now, pause, until};
 use crate::schemas::conforms;
 use crate::server::Server;
 
@@ -338,6 +339,43 @@ fn a_closed_pipe_ends_it_silently() {
     });
     let stderr = child.wait_with_output().unwrap().stderr;
     assert_eq!((ended.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""));
+}
+
+/// More than a pipe that is not read and the buffers of both ends hold back.
+const MANY: u32 = 6_000;
+
+#[test]
+fn a_recording_that_is_behind_when_its_time_has_passed_catches_up() {
+    let server = Server::start();
+    let mut command = lockshift_at(&server);
+    command.args(["record", "--for", "4s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    until_watched(&server);
+    let began = now();
+    work(&server, MANY);
+    assert!(began.elapsed().as_secs() < 4, "it still records");
+    pause(Duration::from_secs(5).saturating_sub(began.elapsed()));
+    work(&server, 10);
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    assert_eq!(sets(&String::from_utf8(ended.stdout).unwrap()), MANY as usize, "what came later is not recorded");
+}
+
+#[test]
+fn a_recording_that_ends_while_it_is_behind_says_how_far() {
+    let server = Server::start();
+    let mut command = lockshift_at(&server);
+    let running = command.arg("record").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until_watched(&server);
+    work(&server, MANY);
+    pause(Duration::from_secs(2));
+    kill_process(Pid::from_child(&running), Signal::TERM).unwrap();
+    pause(Duration::from_millis(200));
+    let ended = running.wait_with_output().unwrap();
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    assert!(stderr.contains(" s are not recorded") && stderr.lines().count() == 1, "{stderr}");
+    let recorded = sets(&String::from_utf8(ended.stdout).unwrap());
+    assert!((1..MANY as usize).contains(&recorded), "{recorded}");
 }
 
 #[test]
