@@ -30,9 +30,10 @@ use sink::Sink;
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. If it is behind
 /// the server when the time has passed, it goes on with what the server had run until then, for ten seconds at most; what is
-/// missing after that, or when it is asked to end, is said on standard error. A file gets its name, in place of one of that name, when it is complete; a recording that is killed leaves none. If the server is
-/// lost or the disk is full, what came before is kept, the last line says so, and `audit` then gives no verdict. With
-/// --json each line is an object with the fields at, database, client and command; `audit` reads only the other form.
+/// missing after that, or when it is asked to end, is said on standard error. A file gets its name, in place of one of that
+/// name, when it is complete; a recording that is killed leaves none. If the server is lost or the disk is full, what came
+/// before is kept, the last line says so, and `audit` then gives no verdict. With --json each line is an object with the fields
+/// at, database, client and command; `audit` reads only the other form.
 ///
 /// MONITOR costs the server some of its speed for as long as it lasts, and lists the values of every client: record for as
 /// long as needed, or record with --redact. A new file can be read by its owner only; one that replaces another can be read by
@@ -275,7 +276,8 @@ impl Recording<'_> {
         let seconds = self.backlog(line, end).unwrap_or(0) as f64 / 1e9;
         if seconds >= NOTABLE {
             warn(format_args!(
-                "the server was faster than what it lists could be written: the commands of the last {seconds:.1} s are not recorded"
+                "what the server lists came faster than it could be written: the commands of the last {seconds:.1} s are not \
+                 recorded"
             ));
         }
     }
