@@ -43,6 +43,7 @@ mod compare_and_delete;
 mod earlier_scripts;
 mod exchange;
 mod finding;
+mod guarded;
 mod script_args;
 mod scripts;
 mod stamp;

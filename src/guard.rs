@@ -56,4 +56,6 @@ pub use decision::Decision;
 pub use guarded::Guarded;
 pub use guarded_connection::GuardedConnection;
 pub use rule::{Lifetime, Rule};
+#[cfg(feature = "sim")]
+pub(crate) use scripts::GuardScript;
 pub use unguardable::Unguardable;

@@ -43,7 +43,9 @@ impl Correspondence {
             }
             let is_value = || is_value_of(variant, expected, actual);
             // A stamp that a script compares or writes has the size of any other moment.
-            let is_stamp = || name == b"EVALSHA" && stamp::moment(actual).is_some() && is_value();
+            // To a guard each moment of its clients' matters.
+            let is_stamp =
+                || name == b"EVALSHA" && stamp::moment(actual).is_some() && (variant.is_guarded() || is_value());
             let is_length = is_lease(name, place) && of_one_size(expected, actual) && !is_stamp();
             if !is_length && !is_value() {
                 return None;

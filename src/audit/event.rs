@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::command_name::NamedCommand;
 use super::scripts::Script;
+use crate::guard::GuardScript;
 use crate::wire::{Command, Reply, UnixTime};
 
 /// One command that concerns a lock.
@@ -43,6 +44,16 @@ impl LockEvent {
     /// Whether it runs a script that only compares and deletes, as most releases of a token do.
     pub(super) fn compares_and_deletes(&self) -> bool {
         self.script.is_some_and(|script| script.refusal.is_some())
+    }
+
+    /// Which of a guard's scripts it runs, if it does.
+    pub(super) fn script_of_guard(&self) -> Option<GuardScript> {
+        self.script.and_then(|script| script.of_guard)
+    }
+
+    /// Whether it runs a script that changes nothing unless the lock is its client's own.
+    pub(super) fn acquires_nothing(&self) -> bool {
+        self.compares_and_deletes() || self.script_of_guard().is_some_and(|script| script.moments_at().is_none())
     }
 
     /// A command of the client of this connection, of which nothing else is known.

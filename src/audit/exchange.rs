@@ -48,7 +48,7 @@ impl LockExchange {
         let value_at = place_of_value(&event.command);
         let written = value_at.and_then(|place| event.command.args().get(place));
         let write_names = written.and_then(|value| stamp::moment(value));
-        let read_names = value_in(&reply, &event.command).and_then(stamp::moment);
+        let read_names = value_in(&reply, &event).and_then(stamp::moment);
         Self(Arc::new(Answered { event, reply, value_at, write_names, read_names }))
     }
 
@@ -74,7 +74,7 @@ impl LockExchange {
 
     /// The value that it read, itself or by a script.
     pub(super) fn reads(&self) -> Option<&[u8]> {
-        value_in(&self.reply, &self.command)
+        value_in(&self.reply, &self.event)
     }
 
     /// Whether it runs a script.
@@ -106,6 +106,8 @@ impl LockExchange {
     pub(super) fn owner(&self) -> &[u8] {
         let first = if self.is_script() { 2 + keys_of_script(self.command.args()).unwrap_or(0) } else { 1 };
         let words = self.command.args().get(first..).unwrap_or_default();
+        // A guard's moments are as long as tokens. What names a holder is its first argument, or nothing is.
+        let words = if self.script_of_guard().is_some() { &words[..words.len().min(1)] } else { words };
         words
             .iter()
             .map(CommandWord::as_slice)
@@ -152,15 +154,21 @@ impl LockExchange {
 }
 
 /// The value that this command read with this reply.
-fn value_in<'a>(reply: &'a Reply, command: &NamedCommand) -> Option<&'a [u8]> {
+pub(super) fn value_in<'a>(reply: &'a Reply, event: &LockEvent) -> Option<&'a [u8]> {
+    let command = &event.command;
     match reply {
         Reply::Bulk(value) if command.is_any(&[CommandName::Get, CommandName::Getset]) => Some(value),
-        Reply::Array(items) if command.is_script() => items.iter().find_map(|item| match item {
+        Reply::Array(items) if command.is_script() => found_by(event, items).iter().find_map(|item| match item {
             Reply::Bulk(value) => Some(value.as_slice()),
             _ => None,
         }),
         _ => None,
     }
+}
+
+/// What of these replies of a script tells what it found: those of a guard begin with the server's time.
+pub(super) fn found_by<'a>(event: &LockEvent, items: &'a [Reply]) -> &'a [Reply] {
+    if event.script_of_guard().is_some() { items.get(2..).unwrap_or_default() } else { items }
 }
 
 fn place_of_value(command: &NamedCommand) -> Option<usize> {

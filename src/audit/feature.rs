@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use super::command_name::CommandName;
-use super::exchange::LockExchange;
+use super::exchange::{LockExchange, found_by};
 use super::script_args::keys_of_script;
 use super::stamp::{self, DatedValue};
 use crate::wire::{Key, Reply, UnixTime};
@@ -34,8 +34,11 @@ pub(super) fn feature(key: &Key, exchanges: &[LockExchange]) -> u64 {
         name => name.hash(&mut hasher),
     }
     let keys = if exchange.is_script() { keys_of_script(exchange.command.args()).unwrap_or(0) } else { 0 };
+    let ttl_at = exchange.script_of_guard().and_then(|script| Some(2 + keys + script.ttl_at()?));
     for (place, word) in exchange.command.args().iter().enumerate() {
         match place {
+            // A guard gives what is left of a lease, to the millisecond.
+            _ if ttl_at == Some(place) => word.len().hash(&mut hasher),
             // The SHA-1 of a script has the form of a token, and tells one script from another.
             0 if exchange.is_script() => word.hash(&mut hasher),
             2.. if place - 2 < keys => context.key(word, &mut hasher),
@@ -159,7 +162,9 @@ impl<'a> Context<'a> {
             Reply::Int(number) => number.clamp(&-3, &3).hash(hasher),
             Reply::Status(text) => text.hash(hasher),
             Reply::Error(text) => text.split(' ').next().hash(hasher),
-            Reply::Array(items) => items.iter().for_each(|item| self.reply(item, hasher)),
+            Reply::Array(items) => {
+                found_by(self.exchange, items).iter().for_each(|item| self.reply(item, hasher));
+            }
             Reply::Bulk(value) => {
                 let value = self.dated(value);
                 self.word(value, hasher);

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use super::command_name::CommandName;
 use super::compare_and_delete;
 use super::event::LockEvent;
+use super::exchange::{found_by, value_in};
 use super::explanation::Explanation;
 use super::finding::Certainty;
 use super::script_args::script_keys;
+use super::scripts::Script;
 use super::statistics::LockStatistics;
 use super::waiting_commands::RunningOrder;
 use crate::sim::{Flavour, Seen, Server, Session, Stored, Value};
@@ -194,7 +196,7 @@ impl Keys {
         let earlier = self.server.clone();
         let read = match known {
             Reply::Bulk(value) => Some(value.as_slice().into()),
-            _ => None,
+            _ => value_in(known, event).map(Into::into),
         };
         let named = event.command.args().iter().skip(1).filter(|word| super::stamp::looks_like_token(word)).cloned();
         let contents = [None].into_iter().chain(read.into_iter().chain(named).map(Some));
@@ -254,7 +256,9 @@ impl Keys {
         match (&reply, known) {
             // Times to live, and lists, differ in their details.
             (Reply::Int(simulated), Reply::Int(known)) => simulated == known || *simulated > 1 && *known > 1,
-            (Reply::Array(_), Reply::Array(_)) => true,
+            (Reply::Array(simulated), Reply::Array(known)) => {
+                event.script_of_guard().is_none() || found_by(event, simulated) == found_by(event, known)
+            }
             (Reply::Error(_), Reply::Error(_)) => reply.error_code() == known.error_code(),
             (reply, known) => reply == known,
         }
@@ -274,6 +278,8 @@ impl Keys {
         if command.is(CommandName::Delifeq) {
             self.server.become_a(Flavour::Valkey9);
         }
+        let timed = event.script.and_then(|script| in_its_time(event, script));
+        let command: &Command = timed.as_ref().unwrap_or(command);
         let reply = self.server.call(SESSION, command, event.at);
         let Some(script) = event.script.filter(|_| reply.error_code() == Some("NOSCRIPT")) else { return reply };
         let mut words = command.words().to_vec();
@@ -356,6 +362,24 @@ impl Keys {
         self.server.call(SESSION, &Command::new("DEL").arg(key), at);
     }
 }
+
+/// The command of a guard that may write only at some moments of the server's clock, as one that may write always, or never: it
+/// is known what the server did, and the clock of the trace may be another one. `None` where it is not known.
+fn in_its_time(event: &LockEvent, script: &Script) -> Option<Command> {
+    let moments = script.of_guard?.moments_at()?;
+    let has_written = match &event.known_reply {
+        Some(reply) => *reply == Reply::Int(1),
+        None => event.has_written?,
+    };
+    let [first, last] = moments.map(|place| 3 + script.before + 1 + place);
+    let mut words = event.command.words().to_vec();
+    *words.get_mut(first)? = b"0".into();
+    *words.get_mut(last)? = if has_written { ALWAYS.into() } else { b"-1".into() };
+    Command::from_words(words)
+}
+
+/// The last moment of all that a guard names, in microseconds.
+const ALWAYS: &[u8] = b"9223372036854775";
 
 /// Whether a command with this reply did nothing: it was refused before it ran.
 fn has_no_effect(reply: &Reply, event: &LockEvent) -> bool {

@@ -475,8 +475,7 @@ impl AuditedLock {
             conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
         }
         if !is_recognised {
-            let is_lock_like =
-                exchange.claims() && !exchange.compares_and_deletes() || exchange.is(CommandName::Getset);
+            let is_lock_like = exchange.claims() && !exchange.acquires_nothing() || exchange.is(CommandName::Getset);
             statistics.unrecognised += u64::from(is_lock_like);
             return;
         }
@@ -486,7 +485,9 @@ impl AuditedLock {
             }
         } else if !stages.holding && stages.is_open() {
             let leaves_queue = exchange.script.is_some_and(|script| !script.claims);
-            let claims = exchange.claims() && !leaves_queue || exchange.is(CommandName::Getset);
+            // What a guard sends next decides.
+            let goes_on = stages.acquiring && !stages.refused && exchange.script_of_guard().is_some();
+            let claims = exchange.claims() && !leaves_queue && !goes_on || exchange.is(CommandName::Getset);
             statistics.refusals += u64::from(claims);
             conversation.refusals += u64::from(claims);
             if leaves_queue {
@@ -606,7 +607,9 @@ impl AuditedLock {
         };
         let stamp = || stamp::moment(value).or_else(|| parts().find_map(moment_in));
         let stamped = if variants.iter().any(Variant::is_timed) { stamp() } else { None };
+        let beyond = variants.iter().map(Variant::beyond_lease).min().unwrap_or_default();
         let expires_at = self.keys.stored(key, at).and_then(|stored| stored.expires_at);
+        let expires_at = expires_at.map(|expires_at| expires_at.saturating_sub(beyond));
         let ends_at = stamped.into_iter().chain(expires_at).min();
         ends_at.or_else(|| stamp().filter(|_| variants.iter().any(Variant::names_beginning)))
     }

@@ -21,6 +21,7 @@ use super::correspondence::{Correspondence, OWNER};
 use super::exchange::LockExchange;
 use super::stamp::looks_like_token;
 use super::variants::Variant;
+use crate::guard::GuardScript;
 use crate::legacy::{Clock, Lock, Moment, Refresh};
 use crate::lock::{Acquired, Extended, Hold, Lease, Locker};
 use crate::wire::{Command, Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
@@ -112,21 +113,28 @@ fn leases(variant: &Variant, exchanges: &[LockExchange]) -> Vec<Lease> {
         .find_map(LockExchange::ttl_ms)
         .and_then(|ms| u64::try_from(ms).ok())
         .map(Duration::from_millis);
-    let by_script = exchanges.iter().find(|exchange| exchange.is_script());
-    let by_script = by_script.into_iter().flat_map(LockExchange::script_lengths);
-    let stamped = variant.dialect().and_then(|dialect| {
-        let stamp = &dialect.form.stamp;
-        if stamp.moment == Moment::Acquisition {
-            return None;
-        }
+    // A client behind a guard may look first, by a script as well.
+    let is_look = |exchange: &LockExchange| exchange.script_of_guard() == Some(GuardScript::Look);
+    let by_script = exchanges.iter().find(|exchange| exchange.is_script() && !is_look(exchange));
+    let by_script: Vec<Duration> = by_script.into_iter().flat_map(LockExchange::script_lengths).collect();
+    // A guard gives what is left of a lease, and some clients do not release what they have rounded.
+    let before_guard = by_script.iter().filter(|_| variant.is_guarded()).map(|length| whole_seconds(*length));
+    let stamped = variant.form_of_lease().and_then(|form| {
+        let stamp = &form.stamp;
         exchanges.iter().find_map(|exchange| {
-            let ends = stamp.moment_of(dialect.form.read(exchange.writes()?)?);
+            let ends = stamp.moment_of(form.read(exchange.writes()?)?);
             Some(ends.saturating_since(exchange.at.saturating_add(stamp.margin)))
         })
     });
     // The client made its stamp a little before the line arrived, and most leases are whole seconds.
-    let whole = stamped.map(|length| Duration::from_secs(length.as_secs() + u64::from(length.subsec_nanos() > 0)));
-    let found = given.into_iter().chain(by_script).chain(stamped).chain(whole).chain(outlasted(variant, exchanges));
+    let whole = stamped.map(whole_seconds);
+    let found = given
+        .into_iter()
+        .chain(before_guard)
+        .chain(by_script.iter().copied())
+        .chain(stamped)
+        .chain(whole)
+        .chain(outlasted(variant, exchanges));
     let found = found.filter_map(|length| Lease::new(length).ok());
     let mut leases: Vec<Lease> = Vec::new();
     for lease in found {
@@ -138,6 +146,11 @@ fn leases(variant: &Variant, exchanges: &[LockExchange]) -> Vec<Lease> {
         leases.extend(Lease::new(Duration::from_secs(10)).ok());
     }
     leases
+}
+
+/// The length, rounded up.
+fn whole_seconds(length: Duration) -> Duration {
+    Duration::from_secs(length.as_secs() + u64::from(length.subsec_nanos() > 0))
 }
 
 /// How old a lock was when it was taken over: where the stamp names the acquisition, nothing else tells the lease.
@@ -185,6 +198,8 @@ impl Recogniser<'_> {
         let come = |stage| Some(Reached { stage, since: from, held: None });
         self.go(&acquire, RecognisedOperation::at(from, pairs), &mut |progress| match progress {
             OperationProgress::Waits(command) => come(self.stage_if_answered(&command)),
+            // No client acquires without a command.
+            OperationProgress::Ended(Acquired::Won(_), next, _) if next == from => None,
             OperationProgress::Ended(Acquired::Won(hold), next, pairs) => {
                 self.holds(&BegunHold { hold: &hold, since: from, won_by: next }, next, pairs)
             }
@@ -301,7 +316,7 @@ impl Recogniser<'_> {
     /// An operation of a holder that begins with this exchange.
     fn by_holder(&self, hold: &Hold, from: usize, pairs: Correspondence) -> RecognisedOperation {
         let mut along = RecognisedOperation::at(from, pairs);
-        along.own = self.moment(&hold.value);
+        along.own = self.moment(&self.variant.stamp_in(&hold.value));
         along
     }
 
@@ -332,7 +347,9 @@ impl Recogniser<'_> {
                 // A trace is of one server: a round to several is in several traces.
                 Err(Pending::Fault(_) | Pending::Round(_)) => return None,
                 Err(Pending::Clock) => {
-                    let stamp = along.judged(self.exchanges).and_then(|read| self.moment(read)).or(along.own);
+                    // What a client behind a guard reads is judged by the server's clock.
+                    let judged = along.judged(self.exchanges).filter(|_| !self.variant.is_guarded());
+                    let stamp = judged.and_then(|read| self.moment(read)).or(along.own);
                     let shown = along.ahead.shown(self.span(along.next), stamp, self.stamped(along.next));
                     return shown.into_iter().find_map(|shown| {
                         let read = along.with_clock(shown, self.reading(along.next, shown.wall));

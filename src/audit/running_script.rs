@@ -3,6 +3,7 @@
 use super::event::LockEvent;
 use super::scripts::Script;
 use super::stamp::looks_like_token;
+use crate::guard::GuardScript;
 use crate::monitor::Line;
 use crate::wire::CommandWord;
 
@@ -37,10 +38,15 @@ impl RunningScript {
         if name == b"set" && self.key.as_deref() == Some(&*key.bytes()) {
             self.set = line.word(2).map(|value| CommandWord::from(&*value.bytes()));
         }
+        // A guard looks at the key only after it was refused.
+        let shows_refusal = self.event.script_of_guard() == Some(GuardScript::Take);
         match name.as_slice() {
-            b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby" if !is_conditional(line) => {
+            b"set" | b"setex" | b"psetex" | b"getset" | b"hset" | b"hmset" | b"hincrby"
+                if shows_refusal || !is_conditional(line) =>
+            {
                 self.written.iter_mut().for_each(|written| written.push(CommandWord::from(&*key.bytes())));
             }
+            b"get" if shows_refusal => self.written.iter_mut().for_each(Vec::clear),
             b"del" | b"unlink" => {
                 self.deleted.extend(line.words().skip(1).map(|key| CommandWord::from(&*key.bytes())));
             }

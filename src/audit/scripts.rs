@@ -9,6 +9,7 @@ use sha1_smol::Sha1;
 use super::compare_and_delete;
 use super::script_args::script_keys;
 use super::variants::Variant;
+use crate::guard::GuardScript;
 use crate::lock::{Hold, Lease, Owner, Token};
 use crate::rehearsal::Rehearsal;
 use crate::sim::Session;
@@ -29,9 +30,26 @@ pub(super) struct Script {
     pub(super) parts: Vec<usize>,
     /// Its reply when it deletes nothing, if all it does is compare and delete.
     pub(super) refusal: Option<Reply>,
+    /// Which of a guard's scripts it is, if it is one.
+    pub(super) of_guard: Option<GuardScript>,
 }
 
 impl Script {
+    /// A script of a guard. Some of its clients look before they try to acquire, so that an attempt begins with the look.
+    fn of_guard(script: GuardScript) -> Self {
+        let excludes = script.moments_at().is_some();
+        Self {
+            text: script.script().text().as_bytes().to_vec(),
+            claims: excludes || script == GuardScript::Look,
+            excludes,
+            // That of the lock is the last one.
+            before: script.keys() - 1,
+            parts: Vec::new(),
+            refusal: None,
+            of_guard: Some(script),
+        }
+    }
+
     /// The script of an EVAL for the lock with this key, whose protocol uses these keys by themselves.
     fn of(command: &Command, name: &str, alone: &[CommandWord], claims: bool) -> Option<Self> {
         let text = command.args().first().filter(|_| command.is("EVAL"))?;
@@ -45,6 +63,7 @@ impl Script {
             before,
             parts,
             refusal: compare_and_delete::refusal(&sha1(text)),
+            of_guard: None,
         })
     }
 }
@@ -65,8 +84,9 @@ pub(super) fn scripts() -> &'static HashMap<Vec<u8>, Script> {
 
 fn scripts_of(variants: &[Variant]) -> HashMap<Vec<u8>, Script> {
     const NAME: &str = "lock";
-    let mut scripts = HashMap::new();
-    for variant in variants {
+    let of_guards = GuardScript::ALL.map(Script::of_guard);
+    let mut scripts: HashMap<_, _> = of_guards.into_iter().map(|script| (sha1(&script.text), script)).collect();
+    for variant in variants.iter().filter(|variant| !variant.is_guarded()) {
         let Ok(lease) = Lease::new(Duration::from_secs(10)) else { continue };
         let locker = variant.locker(NAME.into(), lease, None);
         let hold = Hold {

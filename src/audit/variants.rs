@@ -2,8 +2,11 @@
 
 use std::ops::BitAnd;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
+use super::guarded::GuardedDialect;
 use crate::bridge::{Bridge, BridgeStamp};
+use crate::guard::Guarded;
 use crate::legacy::{self, Clock, Dialect, Form, Keys, Moment};
 use crate::lock::{Lease, Locker};
 use crate::protocols::{self, Choice, Generation, Protocol};
@@ -23,6 +26,8 @@ enum VariantSource {
     Chosen(Choice),
     /// A bridge that writes as this dialect does. Which other dialects it excludes is not visible on the wire.
     Bridge { hand: BridgeStamp, is_fenced: bool },
+    /// A client of an old dialect behind a guard.
+    Guarded(GuardedDialect),
 }
 
 /// Number of words of a set: 64 variants fit into each.
@@ -44,7 +49,15 @@ impl Variant {
             Generation::Legacy | Generation::Modern => Self::of(protocol),
             Generation::Bridge => Self::bridges(protocol),
         });
-        variants.collect()
+        variants.chain(Self::behind_guards()).collect()
+    }
+
+    /// The clients of old dialects behind guards. The catalogue names them by their dialects.
+    fn behind_guards() -> impl Iterator<Item = Self> {
+        GuardedDialect::all().filter_map(|guarded| {
+            let protocol = protocols::find(guarded.dialect().name).ok()?;
+            Some(Self { protocol, spoken: VariantSource::Guarded(guarded) })
+        })
     }
 
     /// A protocol as it is, and with each word of each of its settings.
@@ -80,42 +93,83 @@ impl Variant {
         match &self.spoken {
             VariantSource::Chosen(_) => self.protocol.name().to_owned(),
             VariantSource::Bridge { hand, .. } => format!("{BRIDGE}{}", hand.dialect().name),
+            VariantSource::Guarded(guarded) => guarded.name(),
         }
     }
 
-    /// The protocol.
+    /// Whether it is a client behind a guard.
+    pub(super) fn is_guarded(&self) -> bool {
+        matches!(self.spoken, VariantSource::Guarded(_))
+    }
+
+    /// Whether there are clients that speak it. What cannot be guarded is found out at the first question.
+    pub(super) fn is_spoken(&self) -> bool {
+        match &self.spoken {
+            VariantSource::Guarded(guarded) => guarded.is_spoken(),
+            VariantSource::Chosen(_) | VariantSource::Bridge { .. } => true,
+        }
+    }
+
+    /// The protocol. Of a client behind a guard, the one that the client speaks.
     pub(super) fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// The row of the old dialects that it is, if it is one.
+    /// The row of the old dialects that it is, if it is one. A client behind a guard sends nothing of it to the server.
     pub(super) fn dialect(&self) -> Option<&'static Dialect> {
-        self.protocol.dialect()
+        self.protocol.dialect().filter(|_| !self.is_guarded())
     }
 
     /// The old dialect in whose form it writes, if it does.
     pub(super) fn hand(&self) -> Option<&'static Dialect> {
-        match self.spoken {
+        match &self.spoken {
             VariantSource::Chosen(_) => self.dialect(),
             VariantSource::Bridge { hand, .. } => Some(hand.dialect()),
+            VariantSource::Guarded(guarded) => Some(guarded.dialect()),
         }
     }
 
-    /// The form in which it writes into the old key, if it does: a bridge's is not quite the dialect's.
+    /// The form in which it writes into the old key, if it does: a bridge's and a guard's are not quite the dialect's.
     pub(super) fn form(&self) -> Option<Form> {
-        match self.spoken {
+        match &self.spoken {
             VariantSource::Chosen(_) => self.dialect().map(|dialect| dialect.form),
             VariantSource::Bridge { hand, .. } => Some(hand.form()),
+            VariantSource::Guarded(guarded) => guarded.form(),
         }
+    }
+
+    /// The form of the first value that it writes, if that names the end of its lease.
+    pub(super) fn form_of_lease(&self) -> Option<Form> {
+        let form = match &self.spoken {
+            VariantSource::Guarded(guarded) => guarded.form(),
+            VariantSource::Chosen(_) | VariantSource::Bridge { .. } => self.dialect().map(|dialect| dialect.form),
+        };
+        form.filter(|form| form.stamp.moment == Moment::Expiry)
+    }
+
+    /// The stamp in the value by which its holder knows its lock.
+    pub(super) fn stamp_in(&self, held: &[u8]) -> Vec<u8> {
+        if self.is_guarded() { Guarded::stamp_in(held) } else { held.to_vec() }
     }
 
     /// Whether the moment that its value names is the end of its lease.
     pub(super) fn is_timed(&self) -> bool {
+        if let VariantSource::Guarded(guarded) = &self.spoken {
+            return guarded.is_timed();
+        }
         self.dialect().is_some_and(|dialect| match (dialect.keys, dialect.form.stamp.moment, dialect.clock) {
             (Keys::OwnerAndExpiry, _, _) => true,
             (Keys::One, Moment::Expiry, Clock::Local | Clock::Server) => dialect.form.is_stamped(),
             (Keys::One, Moment::Acquisition, _) | (Keys::One, Moment::Expiry, Clock::Uptime) => false,
         })
+    }
+
+    /// For how much longer its key lives than its lease.
+    pub(super) fn beyond_lease(&self) -> Duration {
+        match &self.spoken {
+            VariantSource::Guarded(guarded) => guarded.beyond_lease(),
+            VariantSource::Chosen(_) | VariantSource::Bridge { .. } => Duration::ZERO,
+        }
     }
 
     /// Whether its value names the moment of the acquisition.
@@ -137,6 +191,11 @@ impl Variant {
                 let writer = met.filter(|met| !hand.form().matches(met)).and_then(writer_of);
                 let bridge = Bridge::unproven(hand, writer.as_slice(), key, lease);
                 Arc::new(if *is_fenced { bridge.fenced() } else { bridge })
+            }
+            VariantSource::Guarded(guarded) => {
+                let own = [Some(guarded.dialect().form), guarded.form()];
+                let is_own = |met: &[u8]| own.iter().flatten().any(|form| form.matches(met));
+                guarded.locker(key, lease, met.filter(|met| !is_own(met)).and_then(writer_of))
             }
         }
     }

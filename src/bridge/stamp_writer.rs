@@ -80,6 +80,12 @@ impl StampWriter {
         }
     }
 
+    /// The written form.
+    #[cfg(feature = "sim")]
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
     /// Whether its stamps are further in the future than any lease.
     pub(super) fn is_far(&self) -> bool {
         !self.ahead.is_zero()

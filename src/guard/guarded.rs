@@ -31,6 +31,12 @@ impl Guarded {
         Self { is_renewed: true, ..self }
     }
 
+    /// The guard's stamp in the value of a hold.
+    #[cfg(feature = "sim")]
+    pub(crate) fn stamp_in(held: &[u8]) -> Vec<u8> {
+        granted(held).stamp
+    }
+
     /// Runs an operation of the client over the guard, which sends to `redis`. Returns its outcome and the guard's state.
     fn through<T>(
         &self,

@@ -34,8 +34,10 @@ pub enum Lifetime {
     Endless,
 }
 
-/// How much longer a key lives than its holder may rely on it.
-const BEYOND: Duration = Duration::from_secs(1);
+impl Lifetime {
+    /// How much longer a key lives than its holder may rely on it.
+    pub(crate) const BEYOND: Duration = Duration::from_secs(1);
+}
 
 impl Rule {
     /// The key on which its protocols run.
@@ -57,20 +59,50 @@ impl Rule {
             playing::check(member)?;
         }
         let writer = stamp_writer(&fleet, lease)?;
-        if lifetime == Lifetime::Endless && writer.outlasts_leases() {
-            return Err(Unguardable::NeedsTtl(dialects[0].name));
-        }
         let members = fleet.members().iter().enumerate();
         let openings = members.filter_map(|(place, member)| Opening::of(place, member)).collect();
-        Ok(Self {
+        let rule = Self {
             openings,
             dialects: dialects.to_vec(),
             fleet,
             writer,
-            lifetime,
+            lifetime: Lifetime::BeyondStamp,
             holds_new_key: false,
             conclusions: Conclusions::default(),
-        })
+        };
+        rule.living(lifetime)
+    }
+
+    /// The same rule for keys that live so long.
+    ///
+    /// # Errors
+    /// [`Unguardable::NeedsTtl`]: its stamp ends only with its key.
+    pub(crate) fn living(self, lifetime: Lifetime) -> Result<Self, Unguardable> {
+        if lifetime == Lifetime::Endless && self.writer.outlasts_leases() {
+            return Err(Unguardable::NeedsTtl(self.dialects[0].name));
+        }
+        Ok(Self { lifetime, ..self })
+    }
+
+    /// Whether the values of this dialect say for how long its client relies on the lock. Of others no rule can be made.
+    #[cfg(feature = "sim")]
+    pub(crate) fn reads_lease_of(dialect: &Dialect) -> bool {
+        check(dialect).is_ok()
+    }
+
+    /// The same rule for a fleet of more dialects, without checking that the stamp keeps them out. The audit uses it to read
+    /// what another guard has sent.
+    #[cfg(feature = "sim")]
+    pub(crate) fn judging_as_well(&self, others: &[&'static Dialect]) -> Self {
+        let lease = Lease::new(TRIED_FOR).expect("a minute is a lease");
+        let fleet = Fleet::new(&[&self.dialects, others].concat(), &Key::from(Self::MODEL), lease);
+        Self { fleet, ..self.clone() }
+    }
+
+    /// The form of its stamp.
+    #[cfg(feature = "sim")]
+    pub(crate) fn form(&self) -> crate::legacy::Form {
+        self.writer.form()
     }
 
     /// The same rule in bridge mode: the guard also holds the [`new_key`], as a [`Bridge`](crate::bridge::Bridge) does, so
@@ -166,7 +198,7 @@ impl Rule {
     pub(super) fn ttl_ms(&self, length: Duration) -> Option<u128> {
         match (self.lifetime, self.holds_new_key) {
             (_, true) => Some(length.as_nanos().div_ceil(1_000_000)),
-            (Lifetime::BeyondStamp, false) => Some((length + BEYOND).as_millis()),
+            (Lifetime::BeyondStamp, false) => Some((length + Lifetime::BEYOND).as_millis()),
             (Lifetime::Endless, false) => None,
         }
     }

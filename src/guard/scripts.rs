@@ -9,6 +9,60 @@ const TAKE_BOTH: Script = script_file!("lua/take_both.lua");
 const EXTEND: Script = script_file!("lua/extend.lua");
 const RELEASE: Script = script_file!("lua/release.lua");
 
+/// A script that only guards send.
+#[cfg(feature = "sim")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardScript {
+    Look,
+    Take,
+    TakeBoth,
+    Extend,
+    Release,
+}
+
+#[cfg(feature = "sim")]
+impl GuardScript {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [Self::Look, Self::Take, Self::TakeBoth, Self::Extend, Self::Release];
+
+    /// The script.
+    pub(crate) const fn script(self) -> &'static Script {
+        match self {
+            Self::Look => &LOOK,
+            Self::Take => &TAKE,
+            Self::TakeBoth => &TAKE_BOTH,
+            Self::Extend => &EXTEND,
+            Self::Release => &RELEASE,
+        }
+    }
+
+    /// Number of its keys.
+    pub(crate) const fn keys(self) -> usize {
+        match self {
+            Self::Look | Self::Take | Self::Extend | Self::Release => 1,
+            Self::TakeBoth => 2,
+        }
+    }
+
+    /// Which of its arguments is the time to live that it gives.
+    pub(crate) const fn ttl_at(self) -> Option<usize> {
+        match self {
+            Self::Take => Some(1),
+            Self::TakeBoth | Self::Extend => Some(2),
+            Self::Look | Self::Release => None,
+        }
+    }
+
+    /// Which of its arguments are the first and the last moment at which it may write.
+    pub(crate) const fn moments_at(self) -> Option<[usize; 2]> {
+        match self {
+            Self::Take => Some([2, 3]),
+            Self::TakeBoth => Some([3, 4]),
+            Self::Look | Self::Extend | Self::Release => None,
+        }
+    }
+}
+
 /// What the key holds, at a moment of the server's clock.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {

@@ -7,6 +7,7 @@ mod bridges;
 mod consequences;
 mod endless;
 mod fleet;
+mod guarded;
 mod identity;
 mod lease_end;
 mod long;

@@ -8,7 +8,7 @@ use lockshift::audit::Audit;
 use lockshift::driver::Attempt;
 use lockshift::driver::blocking::{Guard, Lock};
 use lockshift::lock::Lease;
-use lockshift::protocols::{Choice, Generation, Protocol, catalogue, find};
+use lockshift::protocols::{Choice, Generation, ModeOfGuard, Protocol, catalogue, find};
 use lockshift::race_id::RaceId;
 use lockshift::wire::Key;
 use redis::Connection;
@@ -46,6 +46,16 @@ pub(super) fn every() -> Vec<Spoken> {
         }
     }
     all
+}
+
+/// A client of each dialect that can be guarded, behind each kind of guard.
+fn guarded() -> impl Iterator<Item = Spoken> {
+    let old = catalogue().filter(|protocol| protocol.generation() == Generation::Legacy);
+    old.flat_map(|protocol| {
+        let written = ModeOfGuard::ALL.into_iter().map(move |mode| mode.client_of(&[protocol.name()]));
+        let can_be = written.filter(|written| written.parse::<Choice>().is_ok());
+        can_be.map(move |written| Spoken { protocol, written, needs: None })
+    })
 }
 
 /// What really happened at a key.
@@ -144,9 +154,11 @@ fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
     let flaw = FLAWED.iter().find(|(name, _)| name == written).map(|(_, race)| Some(*race));
     let lock = audit.locks.iter().find(|lock| keys.contains(&lock.key));
     let names = lock.map(|lock| lock.dialects.clone()).unwrap_or_default();
-    let is_named = match written.starts_with("bridge:") {
-        true => names.iter().all(|name| name.starts_with("bridge:")),
-        false => names.iter().any(|name| name == also.unwrap_or(protocol.name())),
+    let is_like = |prefix: &str| written.starts_with(prefix) && names.iter().all(|name| name.starts_with(prefix));
+    let is_named = match written.split_once(':') {
+        Some(("bridge", _)) => is_like("bridge:"),
+        Some((mode, _)) => is_like(&format!("{mode}:")) && names.contains(written),
+        None => names.iter().any(|name| name == also.unwrap_or(protocol.name())),
     };
     let tallied = lock.map(|lock| (lock.statistics.acquisitions, lock.statistics.releases));
     let is_silent = SILENT.contains(&written.as_str());
@@ -162,7 +174,7 @@ fn wrong(truth: &Truth, audit: &Audit) -> Option<String> {
 
 #[test]
 fn each_protocol_is_known_by_what_it_says_to_a_real_server() {
-    let all = every();
+    let all: Vec<Spoken> = every().into_iter().chain(guarded()).collect();
     let mut servers: Vec<Option<&str>> = all.iter().map(|spoken| spoken.needs).collect();
     servers.sort_unstable();
     servers.dedup();
