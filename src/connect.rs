@@ -6,7 +6,7 @@
 //!
 //! A connection opens when it is first needed and again after it broke, **between commands and never within one**. A
 //! command whose reply did not arrive is not sent again: whether it ran is unknown, and only the protocol that sent it
-//! can tell what that means. `MOVED`, `ASK` and `TRYAGAIN` are followed, because such a command was not executed. A
+//! can tell what that means; a lock repeats such a release where that can do no harm. `MOVED`, `ASK` and `TRYAGAIN` are followed, because such a command was not executed. A
 //! connection that has been idle for a second, or that owes a reply, is asked PING before it is used, so that one that
 //! broke meanwhile is replaced and no lock notices.
 //!

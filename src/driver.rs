@@ -126,11 +126,16 @@
 //! - **Timeouts.** A blocking `redis::Connection` waits for ever by default; set its read and write timeouts, or a
 //!   server that hangs also hangs the release. The holder learns of a lost lock in any case: that does not
 //!   depend on the server.
-//! - **No command may be sent twice.** A release without an owner that runs again deletes the next holder's lock. Single
+//! - **It may send no command twice.** A release without an owner that runs again deletes the next holder's lock. Single
 //!   connections and the connection manager never send a command again. The cluster connections of the `redis` crate do,
 //!   up to 16 times, even with `set_auto_reconnect(false)`: a lock on one of them ends with
 //!   [`ErrorKind::ResendingConnection`] before it sends anything. Use [`connect`](crate::connect), which follows redirects
 //!   and nothing else.
+//!
+//! Only a lock itself repeats something: a release during which the connection broke is sent once more, over the connection that
+//! takes its place, if nothing but reads had been sent, or if the protocol compares what this hold wrote
+//! ([`Locker::release_is_repeatable`](crate::lock::Locker::release_is_repeatable)). If the second one finds nothing, whether the
+//! first has released stays unknown.
 //!
 //! # Logging
 //!
@@ -193,6 +198,7 @@ pub use error_kind::ErrorKind;
 pub use interrupted::{Cause, Interrupted, Unanswered};
 pub(crate) use late_replies::FRESH;
 pub use lease_state::Loss;
+pub(crate) use outcome::what_remains;
 pub use outcome::{Answer, Attempt, Unknown};
 pub use renewal::Renewal;
 pub use replication::Replication;

@@ -24,7 +24,8 @@
 //!
 //! | question | default |
 //! |---|---|
-//! | connection | [`connect`](crate::connect): opens anew between commands, never sends a command twice |
+//! | connection | [`connect`](crate::connect): opens anew between commands, and never sends a command twice by itself |
+//! | a connection that breaks during a release | the release is sent once more, where it cannot hit another's lock: see [`Locker::release_is_repeatable`](crate::lock::Locker::release_is_repeatable) |
 //! | timeouts | 2 s to connect; 1 s to answer, or a third of the lease if that is shorter; see [below](#how-long-a-call-takes) |
 //! | renewal | every third of the lease, in the background, until released; see [`Lock::held_for_at_most`] |
 //! | waiting | until the release is announced, where the protocol does that; otherwise backoff with full jitter |

@@ -54,6 +54,13 @@ impl Lock {
     pub fn dialect(&self) -> &'static Dialect {
         self.dialect
     }
+
+    /// Whether the release compares, in one step with the deletion, a value that no other acquisition writes.
+    fn release_names_the_hold(&self) -> bool {
+        let dialect = self.dialect;
+        let compares_in_one_step = dialect.keys == Keys::OwnerAndExpiry || dialect.release.compares_in_one_step();
+        compares_in_one_step && dialect.form.names_token()
+    }
 }
 
 impl Locker for Lock {
@@ -84,14 +91,15 @@ impl Locker for Lock {
     }
 
     fn late_release(&self) -> LateRelease {
-        let dialect = self.dialect;
-        let compares_in_one_step = dialect.keys == Keys::OwnerAndExpiry || dialect.release.compares_in_one_step();
-        let names_the_hold = compares_in_one_step && dialect.form.names_token();
-        if !self.expires() || names_the_hold || dialect.release == Release::Never {
+        if !self.expires() || self.release_names_the_hold() || self.dialect.release == Release::Never {
             LateRelease::Harmless
         } else {
             LateRelease::MayFreeAnother
         }
+    }
+
+    fn release_is_repeatable(&self) -> bool {
+        self.release_names_the_hold()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

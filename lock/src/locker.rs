@@ -68,6 +68,13 @@ pub trait Locker: Send + Sync {
     /// Whether a release may still be sent when the lock is known to be lost.
     fn late_release(&self) -> LateRelease;
 
+    /// Whether a release whose reply was lost may be sent once more: in one step on the server it compares what this very
+    /// acquisition wrote and removes only that, so that whichever of the two runs later finds nothing. Not where it counts
+    /// entries down, which it could do twice, nor where it compares nothing: another acquisition may have won in between.
+    fn release_is_repeatable(&self) -> bool {
+        false
+    }
+
     /// Extends the hold by a whole lease from now.
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended>;
 
@@ -157,6 +164,10 @@ impl<L: Locker + ?Sized> Locker for Arc<L> {
 
     fn late_release(&self) -> LateRelease {
         (**self).late_release()
+    }
+
+    fn release_is_repeatable(&self) -> bool {
+        (**self).release_is_repeatable()
     }
 
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {

@@ -83,6 +83,10 @@ impl Locker for Elaborate {
         LateRelease::MayFreeAnother
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, _: &Hold, _: &mut Transcript) -> Turn<Extended> {
         faults("EXTEND")
     }
@@ -138,6 +142,7 @@ fn a_protocol_that_says_nothing_more_is_exclusive_expires_and_leaves_nothing_beh
         assert!(!plain.needs_own_connection());
         assert_eq!(plain.refusal_scope(), RefusalScope::OneWaiter);
         assert_eq!(plain.longest_pause(), None);
+        assert!(!plain.release_is_repeatable());
         let mut redis = Transcript::new();
         assert_eq!((plain.disclaim(&owner, &mut redis), plain.withdraw(&owner, &mut redis)), (Ok(()), Ok(())));
         assert_eq!(redis.entries(), Vec::<Entry>::new());
@@ -153,6 +158,7 @@ fn a_shared_protocol_says_what_the_protocol_says() {
     assert!(!shared.expires());
     assert_eq!((shared.mode(), shared.max_sharers()), (Mode::Shared, NonZeroU32::new(7)));
     assert!(matches!(shared.late_release(), LateRelease::MayFreeAnother));
+    assert!(shared.release_is_repeatable());
     assert_eq!(shared.reentrant_name(&owner), Some(owner.thread_name()));
     let channel = ReleaseChannel { channel: owner.token.hex().into_bytes(), sharded: true };
     assert_eq!(shared.release_channel(&owner), Some(channel));

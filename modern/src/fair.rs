@@ -153,6 +153,10 @@ impl Locker for FairLock {
         LateRelease::Harmless
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         self.lock.extend(hold, redis)
     }

@@ -70,6 +70,10 @@ impl Locker for FencedTokenLock {
         self.lock.late_release()
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        self.lock.release_is_repeatable()
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         self.lock.extend(hold, redis)
     }

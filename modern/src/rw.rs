@@ -97,6 +97,10 @@ impl Locker for ReadWriteLock {
         LateRelease::Harmless
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let since = redis.clock()?;
         let lease_ms = self.lease.length().as_millis().to_string();

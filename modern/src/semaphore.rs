@@ -120,6 +120,10 @@ impl Locker for Semaphore {
         LateRelease::Harmless
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let since = redis.clock()?;
         let lease_ms = self.lease_ms();

@@ -112,6 +112,10 @@ impl Locker for TokenLock {
         LateRelease::Harmless
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let since = redis.clock()?;
         if !self.expire_if_equal(&hold.value, since.wall, redis)? {

@@ -237,6 +237,10 @@ impl Locker for Bridge {
         LateRelease::Harmless
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        true
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let clocks = self.fleet.clocks(redis)?;
         let (token, stamp) = parts(&hold.value);

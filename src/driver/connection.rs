@@ -59,6 +59,11 @@ pub(super) fn never_left(error: &RedisError) -> bool {
         )
 }
 
+/// Whether a connection whose command ended so is of no use any more. One that only was too slow may still answer.
+pub(super) fn ends_its_connection(error: &RedisError) -> bool {
+    (error.is_io_error() || error.is_unrecoverable_error()) && !error.is_timeout()
+}
+
 /// Whether the error is that the other side has closed the connection before something was written to it.
 pub(super) fn is_broken_pipe(error: &RedisError) -> bool {
     io_error(error).map(io::Error::kind) == Some(io::ErrorKind::BrokenPipe)
@@ -116,6 +121,19 @@ mod tests {
         assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
         assert!(!is_broken_pipe(&error(io::ErrorKind::ConnectionReset)));
         assert!(!is_broken_pipe(&RedisError::from((ErrorKind::Io, "no cause"))));
+    }
+
+    #[test]
+    fn a_reply_that_is_cut_off_ends_the_connection_and_one_that_is_late_or_refuses_does_not() {
+        let io = |kind| RedisError::from(io::Error::from(kind));
+        let cut_off = RedisError::from((ErrorKind::Parse, "half a reply"));
+        for error in [io(io::ErrorKind::ConnectionReset), io(io::ErrorKind::Other), cut_off] {
+            assert!(ends_its_connection(&error), "{error}");
+        }
+        let refusal = redis::parse_redis_value(b"-NOSCRIPT no\r\n").unwrap().extract_error().unwrap_err();
+        for error in [io(io::ErrorKind::TimedOut), refusal] {
+            assert!(!ends_its_connection(&error), "{error}");
+        }
     }
 
     #[test]

@@ -7,8 +7,10 @@ use lockshift_wire::{Key, MonoTime};
 
 use super::entries::ReentrantEntry;
 use super::error::Error;
+use super::events::RELEASE;
 use super::host;
-use super::lease_state::LeaseState;
+use super::interrupted::Interrupted;
+use super::lease_state::{EndedLease, LeaseState};
 use super::link::SharedLink;
 use super::outcome::Answer;
 use super::session::LockSession;
@@ -88,10 +90,52 @@ impl<S: SharedLink, B: HeldBeside> HeldLock<S, B> {
         if ended.is_in_time() {
             self.session.begin_release(&self.owner, now);
         }
-        let released =
-            self.session.ask(&mut connection, |locker, redis| ended.release(locker, redis, host::mono)).await;
+        let released = self.send_release(&mut connection, &ended).await;
         released.iter().for_each(|released| self.lease.note_released(*released));
         Answer::of(self.key(), released)
+    }
+
+    /// Sends the release; once more where the connection broke meanwhile and a second run can do no harm: nothing but reads was
+    /// sent, or the protocol compares what this hold wrote.
+    async fn send_release(
+        &self,
+        connection: &mut S::Borrowed<'_>,
+        ended: &EndedLease,
+    ) -> Result<Released, Interrupted> {
+        match self.send_release_once(connection, ended).await {
+            // In a box: each release would have room for it otherwise.
+            Err(interrupted) if self.may_repeat(&interrupted) => {
+                Box::pin(self.repeat_release(interrupted, connection, ended)).await
+            }
+            released => released,
+        }
+    }
+
+    /// Without a reply to the first run, a second one that finds nothing leaves open whether the first has released.
+    async fn repeat_release(
+        &self,
+        first: Interrupted,
+        connection: &mut S::Borrowed<'_>,
+        ended: &EndedLease,
+    ) -> Result<Released, Interrupted> {
+        log::debug!(target: RELEASE, "lock key `{}`: the release is repeated: {}", self.key(), first.cause);
+        match self.send_release_once(connection, ended).await {
+            Ok(Released::Lost) | Err(_) if first.may_have_acted => Err(first),
+            repeated => repeated,
+        }
+    }
+
+    async fn send_release_once(
+        &self,
+        connection: &mut S::Borrowed<'_>,
+        ended: &EndedLease,
+    ) -> Result<Released, Interrupted> {
+        self.session.ask(connection, |locker, redis| ended.release(locker, redis, host::mono)).await
+    }
+
+    fn may_repeat(&self, interrupted: &Interrupted) -> bool {
+        let is_harmless = !interrupted.may_have_acted || self.session.locker.release_is_repeatable();
+        interrupted.ends_the_connection() && is_harmless
     }
 
     /// Ends the hold without sending anything; what is held beside it is left to its lease too.

@@ -6,6 +6,7 @@ use lockshift_wire::{Command, Entry, Fault, Key, NoReply, NodeReply, Reply, Tran
 use redis::RedisError;
 use thiserror::Error;
 
+use super::connection::{ends_its_connection, never_left};
 use super::events::ACQUIRE;
 
 /// A procedure that did not come to its end.
@@ -94,6 +95,15 @@ impl Interrupted {
     pub(super) fn at(command: Command, unanswered: Unanswered, redis: &Transcript) -> Self {
         let may_have_acted = has_acted(redis) || unanswered.may_have_run && !command.only_reads();
         Self { cause: Cause::NoReply { command, source: unanswered.source }, may_have_acted }
+    }
+
+    /// Whether the connection broke that the command was sent on: the next command finds another one, if it finds any. Not
+    /// where none could be opened.
+    pub(super) fn ends_the_connection(&self) -> bool {
+        match &self.cause {
+            Cause::NoReply { source, .. } => ends_its_connection(source) && !never_left(source),
+            Cause::Fault(_) | Cause::NoSuchServer { .. } => false,
+        }
     }
 }
 

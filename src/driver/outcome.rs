@@ -1,6 +1,6 @@
 //! How a try, and any other question to the server, can end. None of these is an error.
 
-use lockshift_lock::{Held, Refusal, Released};
+use lockshift_lock::{Held, Locker, Refusal, Released};
 use lockshift_wire::{Command, Key, Printable};
 use redis::RedisError;
 use thiserror::Error;
@@ -98,8 +98,18 @@ impl<T> Answer<T> {
     }
 }
 
+/// What becomes of a lock that was not released, or not for certain.
+pub(crate) fn what_remains(expires: bool) -> &'static str {
+    if expires {
+        "if the lock is still there, its lease will end it"
+    } else {
+        "if the lock is still there, it stays until its key is deleted, as it has no lease"
+    }
+}
+
 /// Logs how a release ended whose caller does not see it: the guard was dropped, or came too late.
-pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>) {
+pub(super) fn log_unasked(locker: &dyn Locker, released: &Result<Answer<Released>, Error>) {
+    let (key, remains) = (locker.key(), what_remains(locker.expires()));
     match released {
         Ok(Answer::Known(Released::Freed | Released::LeftAlone | Released::StillHeld)) => {
             log::debug!(target: RELEASE, "lock key `{key}`: released");
@@ -111,10 +121,10 @@ pub(super) fn log_unasked(key: &Key, released: &Result<Answer<Released>, Error>)
             log::warn!(target: RELEASE, "lock key `{key}`: released, but another client had written into it");
         }
         Ok(Answer::Unknown(unknown)) => {
-            log::warn!(target: RELEASE, "the outcome of the release is unknown, its lease will end it: {unknown}");
+            log::warn!(target: RELEASE, "the outcome of the release is unknown; {remains}: {unknown}");
         }
         Err(error) => {
-            log::warn!(target: RELEASE, "the release failed; if the lock is still there, its lease will end it: {error}")
+            log::warn!(target: RELEASE, "the release failed; {remains}: {error}")
         }
     }
 }

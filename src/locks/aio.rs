@@ -191,7 +191,7 @@ impl Lock {
             Ok(()) => Ok(done),
             Err(ReleaseError::Lost(_)) => Err(lost(Loss::Taken)),
             Err(error) => {
-                log_unreleased(&error);
+                log_unreleased(&error, self.lock.expires());
                 Ok(done)
             }
         }

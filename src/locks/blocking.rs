@@ -154,7 +154,7 @@ impl Lock {
             Ok(()) => Ok(done),
             Err(ReleaseError::Lost(key)) => Err(WithError::Lost { key, loss: Loss::Taken }),
             Err(error) => {
-                log_unreleased(&error);
+                log_unreleased(&error, self.lock.expires());
                 Ok(done)
             }
         }

@@ -65,8 +65,8 @@ pub enum AcquireError {
     #[error("lock key `{0}`: the server takes longer than the lease: choose a longer lease")]
     TooSlow(Key),
     /// A reply was lost and the deadline has passed. Unless the protocol could disclaim it, the lock may remain on the
-    /// server until its lease ends.
-    #[error("lock key `{}`: the outcome is unknown, and the lock may remain until its lease ends", .0.key)]
+    /// server until its lease ends, or for ever where it has none, as `token,expiry=none`.
+    #[error("lock key `{}`: the outcome is unknown, and the lock may remain until its lease ends, if it has one", .0.key)]
     Unknown(#[from] Unknown),
     /// The server cannot be used.
     #[error(transparent)]
@@ -107,7 +107,9 @@ pub enum ReleaseError {
     /// It had been lost before, or is shared with an older client now: the work may have had company.
     #[error("lock key `{0}`: lost before it was released")]
     Lost(Key),
-    /// The reply was lost. The lock is free, or its lease ends it.
+    /// The reply was lost. The lock is free, or its lease ends it; where it has none, it may stay until its key is deleted. If
+    /// the connection broke, a release that [may be repeated](lock::Locker::release_is_repeatable) was sent once more, and the
+    /// lock is free unless that had no reply either.
     #[error("lock key `{}`: the release was not confirmed", .0.key)]
     Unknown(#[from] Unknown),
     /// The server cannot be used, or has refused. If the lock is still there, its lease ends it; but a script may have deleted

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use super::error::{AcquireError, ReleaseError, Timeout};
 use crate::connect::Server;
-use crate::driver::{Answer, Attempt, Error, Replication};
+use crate::driver::{Answer, Attempt, Error, Replication, what_remains};
 use crate::lock::Released;
 use crate::wire::Key;
 
@@ -28,14 +28,14 @@ pub(super) fn released(key: &Key, answer: Result<Answer<Released>, Error>) -> Re
 }
 
 /// Logs that the release after the work failed, and why.
-pub(super) fn log_unreleased(error: &ReleaseError) {
+pub(super) fn log_unreleased(error: &ReleaseError, expires: bool) {
     let cause = match error {
         ReleaseError::Lost(_) => None,
         ReleaseError::Unknown(unknown) => Some(unknown.to_string()),
         ReleaseError::Failed(error) => error.source().map(ToString::to_string),
     };
     let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
-    log::warn!(target: "lockshift::locks", "{error}{cause}; if the lock is still there, its lease ends it");
+    log::warn!(target: "lockshift::locks", "{error}{cause}; {}", what_remains(expires));
 }
 
 /// The same server, whose replies may take as much longer as its replicas may.

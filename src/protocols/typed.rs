@@ -105,6 +105,10 @@ impl Locker for Typed {
         self.locker.late_release()
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        self.locker.release_is_repeatable()
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         self.locker.extend(hold, redis)
     }

@@ -1,4 +1,4 @@
-//! Connections that last: none sends a command twice, and each opens anew after it broke.
+//! Connections that last: none sends a command twice by itself, and each opens anew after it broke.
 
 #[cfg(feature = "tokio")]
 mod batching;

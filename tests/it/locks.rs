@@ -1,5 +1,7 @@
 //! The entry point, on a real server: what ten lines of a program rest on.
 
+mod releasing_again;
+
 use std::time::Duration;
 
 use lockshift::locks::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
@@ -140,8 +142,7 @@ fn a_held_lock_is_renewed_by_default() {
 fn a_reset_disturbs_neither_holder_nor_waiter() {
     let server = Server::start();
     let locks = Locks::connect(&server.url()).unwrap();
-    // A release whose connection was cut just before has an unknown outcome, and its lease ends the lock.
-    let lock = locks.token("k", Duration::from_secs(5)).unwrap();
+    let lock = locks.token("k", LEASE).unwrap();
     let held = lock.try_acquire().unwrap().expect("it is free");
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| lock.clone().acquire_within(LONG).map(drop));
@@ -225,6 +226,8 @@ fn an_unconfirmed_release_is_logged_with_its_key_and_its_cause() {
     let server = Server::start();
     let proxy = crate::proxy::Proxy::before(&server);
     let lock = Locks::connect(&proxy.url()).unwrap().token("unconfirmed", LEASE).unwrap();
+    // From now on the server knows the script.
+    lock.with(LONG, |_| ()).unwrap();
     lock.with(LONG, |_| proxy.cut(0, crate::proxy::Cut::After)).unwrap();
     let warnings = logbook::warnings_about("unconfirmed");
     let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };

@@ -24,7 +24,7 @@
 //! - [`cli`]: the command, as a person or a script runs it.
 //! - [`cluster`]: every lock on a Redis Cluster, and all keys of one lock in one slot.
 //! - [`driver`]: waiting, renewing, losing, cancelling and failing, with threads and with tasks.
-//! - [`connect`]: connections open anew after they broke, and none sends a command twice.
+//! - [`connect`]: connections open anew after they broke, and none sends a command twice by itself.
 //! - [`contract`]: every protocol, through every driver, sends what its original sends.
 //! - [`examples`]: the examples, run.
 //! - [`explore`]: what the explorer finds, and that it finds the same however it is asked.

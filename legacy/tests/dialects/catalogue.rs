@@ -243,4 +243,5 @@ fn few_old_releases_are_harmless_after_the_lock_is_lost() {
     let mut found = rows_that(|lock| lock.late_release() == LateRelease::Harmless);
     found.sort_unstable();
     assert_eq!(found, harmless);
+    assert_eq!(rows_that(Locker::release_is_repeatable), comparing, "not one that deletes without comparing");
 }

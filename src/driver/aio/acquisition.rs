@@ -67,8 +67,8 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 if replicated.is_ok() && !guard.has_ended(now) {
                     return Ok(self.acquisition.won(guard, now));
                 }
-                let key = guard.key().clone();
-                log_unasked(&key, &guard.release().await);
+                let released = guard.release().await;
+                log_unasked(&*self.session.locker, &released);
                 self.acquisition.not_kept(replicated)
             }
             Tried::Refused(held) => {
@@ -115,8 +115,8 @@ impl<C: Carrier + 'static> Drop for Acquiring<C> {
     fn drop(&mut self) {
         if self.acquisition.give_up() {
             let (session, owner) = (self.session.clone(), self.acquisition.owner());
-            let key = session.locker.key().clone();
-            alone(&self.runtime, key, async move { session.withdraw(&owner).await });
+            let locker = Arc::clone(&session.locker);
+            alone(&self.runtime, locker, async move { session.withdraw(&owner).await });
         }
     }
 }

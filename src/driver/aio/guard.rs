@@ -151,8 +151,8 @@ async fn ended(extension: Option<oneshot::Receiver<()>>) {
 impl<C: Carrier + 'static> Drop for Guard<C> {
     fn drop(&mut self) {
         if !self.is_released {
-            let (key, release) = (self.key().clone(), self.release_held());
-            alone(&self.runtime, key.clone(), async move { log_unasked(&key, &release.await) });
+            let (locker, release) = (Arc::clone(&self.held.session.locker), self.release_held());
+            alone(&self.runtime, Arc::clone(&locker), async move { log_unasked(&*locker, &release.await) });
         }
     }
 }

@@ -155,6 +155,11 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         self.session().ownership(hold).await
     }
 
+    /// Whether the lock ends with its lease.
+    pub(crate) fn expires(&self) -> bool {
+        self.locker.expires()
+    }
+
     /// For how long a winner holds.
     pub(super) fn lease(&self) -> Lease {
         self.locker.lease()

@@ -3,13 +3,16 @@
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use lockshift_lock::Locker;
 use lockshift_wire::Key;
 use tokio::runtime::Handle;
 
 use crate::driver::error::Error;
 use crate::driver::events::RELEASE;
+use crate::driver::outcome::what_remains;
 
 /// Where work is done while its caller waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +107,11 @@ impl<W: Future<Output: Send> + Send + 'static> Drop for InCallersTask<W> {
     }
 }
 
-/// Does `work`, which releases the lock on `key` or a place in its queue, in a task of its own, and does not wait for
+/// Does `work`, which releases the lock or a place in its queue, in a task of its own, and does not wait for
 /// it. From any thread, inside a runtime or not; if `runtime` is shut down, that is logged, and the lease, or the
 /// waiting time of the place, will end what is left.
-pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> + Send + 'static) {
-    let unfinished = UnfinishedRelease { key: Some(key) };
+pub(super) fn alone(runtime: &Handle, locker: Arc<dyn Locker>, work: impl Future<Output = ()> + Send + 'static) {
+    let unfinished = UnfinishedRelease { locker: Some(locker) };
     runtime.spawn(async move {
         work.await;
         unfinished.finish();
@@ -117,19 +120,20 @@ pub(super) fn alone(runtime: &Handle, key: Key, work: impl Future<Output = ()> +
 
 /// Says so if it is dropped before its work is done.
 struct UnfinishedRelease {
-    key: Option<Key>,
+    locker: Option<Arc<dyn Locker>>,
 }
 
 impl UnfinishedRelease {
     fn finish(mut self) {
-        self.key = None;
+        self.locker = None;
     }
 }
 
 impl Drop for UnfinishedRelease {
     fn drop(&mut self) {
-        if let Some(key) = &self.key {
-            log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not released, its lease will end it");
+        if let Some(locker) = &self.locker {
+            let (key, remains) = (locker.key(), what_remains(locker.expires()));
+            log::warn!(target: RELEASE, "lock key `{key}`: the runtime is shut down, not released; {remains}");
         }
     }
 }

@@ -38,8 +38,7 @@ impl<C: Carrier + 'static> Acquiring<C> {
                 if replicated.is_ok() && !guard.has_ended(now) {
                     return Ok(self.acquisition.won(guard, now));
                 }
-                let key = guard.key().clone();
-                log_unasked(&key, &guard.release());
+                log_unasked(&*self.session.locker, &guard.release());
                 self.acquisition.not_kept(replicated)
             }
             Tried::Refused(held) => {

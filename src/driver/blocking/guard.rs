@@ -151,7 +151,7 @@ impl<C: Carrier + 'static> Drop for Guard<C> {
             std::mem::forget(self.renewing.take());
         } else {
             let ended = self.release_held();
-            log_unasked(self.key(), &ended);
+            log_unasked(&*self.held.session.locker, &ended);
         }
     }
 }

@@ -108,6 +108,11 @@ impl<C: Carrier + 'static> Lock<C> {
         at_once(self.session.ownership(hold))
     }
 
+    /// Whether the lock ends with its lease.
+    pub(crate) fn expires(&self) -> bool {
+        self.session.locker.expires()
+    }
+
     /// For how long a winner holds.
     pub(super) fn lease(&self) -> Lease {
         self.session.locker.lease()

@@ -139,6 +139,10 @@ impl Locker for TimedLocker {
         self.lock.late_release()
     }
 
+    fn release_is_repeatable(&self) -> bool {
+        self.lock.release_is_repeatable()
+    }
+
     fn extend(&self, hold: &Hold, redis: &mut Transcript) -> Turn<Extended> {
         let began = redis.clock()?.mono;
         let extended = self.run(redis, |inner| self.lock.extend(&inside(hold), inner))?;

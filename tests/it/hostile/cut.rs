@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use lockshift::driver::{Answer, Attempt};
-use lockshift::lock::{Locker, Owner, Token};
+use lockshift::lock::{Locker, Owner, Released, Token};
 use lockshift::wire::Transcript;
 use redis::{Connection, cmd};
 
@@ -23,8 +23,8 @@ mod blocking {
     }
 
     #[test]
-    fn a_release_that_breaks_says_so() {
-        super::a_release_that_breaks_says_so::<BlockingAnew>();
+    fn a_release_that_breaks_is_repeated_or_says_so() {
+        super::a_release_that_breaks_is_repeated_or_says_so::<BlockingAnew>();
     }
 }
 
@@ -38,8 +38,8 @@ mod tokio {
     }
 
     #[test]
-    fn a_release_that_breaks_says_so() {
-        super::a_release_that_breaks_says_so::<TokioAnew>();
+    fn a_release_that_breaks_is_repeated_or_says_so() {
+        super::a_release_that_breaks_is_repeated_or_says_so::<TokioAnew>();
     }
 }
 
@@ -73,7 +73,7 @@ fn a_try_that_breaks_leaves_no_lock_behind<D: Driver>() {
     }
 }
 
-fn a_release_that_breaks_says_so<D: Driver>() {
+fn a_release_that_breaks_is_repeated_or_says_so<D: Driver>() {
     let driver = D::default();
     let mut world = World::open();
     for protocol in connecting_anew() {
@@ -85,9 +85,13 @@ fn a_release_that_breaks_says_so<D: Driver>() {
             let released = driver.release(guard);
             let was_cut = world.was_cut();
             match released {
-                Ok(Answer::Known(released)) => assert!(!was_cut, "{name}: the reply was lost, but {released:?}"),
+                Ok(Answer::Known(released)) => {
+                    let holds_true = released == Released::LeftAlone || world.is_free();
+                    assert!(!was_cut || holds_true, "{name}: the reply was lost, but {released:?}");
+                }
                 Ok(Answer::Unknown(unknown)) => {
                     assert_names(&protocol, &unknown);
+                    assert!(world.is_free() || !locker.release_is_repeatable(), "{name}: it was repeated");
                 }
                 Err(error) => assert_helps(&protocol, &error),
             }
