@@ -191,7 +191,7 @@ mod watched_lease;
 
 #[cfg(feature = "guard")]
 pub(crate) use connection::reply as reply_of;
-pub(crate) use connection::unsent;
+pub(crate) use connection::{refusal_kind, unsent};
 pub use counters::{Counted, Counters};
 pub use error::Error;
 pub use error_kind::ErrorKind;

@@ -361,10 +361,9 @@ impl SharedParts {
                     return answer;
                 }
                 Next::AnswerAndForget => {
-                    if !self.server.is_single() {
-                        self.state().topology = None;
-                        self.close(&open);
-                    }
+                    // Also behind one address: the name may lead to another server by now.
+                    self.state().topology = None;
+                    self.close(&open);
                     return answer;
                 }
                 Next::Moved { .. } | Next::Ask { .. } if !self.server.is_cluster() => return answer,

@@ -260,12 +260,11 @@ impl Connection {
         }
     }
 
-    /// Finds out anew before the next command which server is the master, or owns which slots.
+    /// Finds out anew before the next command which server is the master, or owns which slots. Also behind one address: the name
+    /// may lead to another server by now.
     fn forget(&mut self, node: &Node) {
-        if !self.server.is_single() {
-            self.topology = None;
-            self.nodes.remove(node.name());
-        }
+        self.topology = None;
+        self.nodes.remove(node.name());
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lockshift_wire::MonoTime;
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
-use crate::driver::FRESH;
+use crate::driver::{FRESH, refusal_kind};
 
 /// How often a command is sent on to another node. Where two nodes name each other it would never end.
 const MOST_REDIRECTS: u8 = 5;
@@ -34,7 +34,7 @@ pub(super) struct Delivery {
 pub(super) enum Next {
     /// This reply is the answer.
     Answer,
-    /// This reply is the answer, and the client must ask anew which server is the master, or owns which slots.
+    /// This reply is the answer, and the client must connect anew, and ask which server is the master, or owns which slots.
     AnswerAndForget,
     /// This slot now belongs to that node for good: send it there.
     Moved { slot: u16, host: String, port: u16 },
@@ -71,12 +71,18 @@ impl Delivery {
             {
                 Next::Pause(PAUSE)
             }
-            ErrorKind::Server(
-                ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown | ServerErrorKind::ClusterDown,
-            ) => Next::AnswerAndForget,
+            ErrorKind::Server(ServerErrorKind::TryAgain) => Next::Answer,
+            _ if is_of_another_master(&refusal) => Next::AnswerAndForget,
             _ => Next::Answer,
         }
     }
+}
+
+/// Whether another server is the master by now. Before Redis 7 a script says so in the middle of its text.
+fn is_of_another_master(refusal: &RedisError) -> bool {
+    use crate::driver::ErrorKind::{ClusterDown, MasterDown, ReadOnly};
+
+    matches!(refusal_kind(refusal), Some(ReadOnly | MasterDown | ClusterDown))
 }
 
 /// The error that the server replied, if it did: such a command was not executed, or says itself what it did.
@@ -119,6 +125,11 @@ mod tests {
             ("-ASK 3999 ::1:6381", Next::Ask { host: "::1".into(), port: 6381 }),
             ("-TRYAGAIN Multiple keys request during rehashing of slot", Next::Pause(PAUSE)),
             ("-READONLY You can't write against a read only replica.", Next::AnswerAndForget),
+            (
+                "-ERR Error running script (call to f_5e): @user_script:2: @user_script: 2: -READONLY You can't write against a \
+                 read only replica.",
+                Next::AnswerAndForget,
+            ),
             ("-CLUSTERDOWN Hash slot not served", Next::AnswerAndForget),
             ("-MASTERDOWN Link with MASTER is down", Next::AnswerAndForget),
             ("-LOADING Redis is loading the dataset in memory", Next::Answer),

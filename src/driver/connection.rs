@@ -7,6 +7,8 @@ use std::sync::Arc;
 use lockshift_wire::Reply;
 use redis::{ErrorKind, RedisError, RedisResult, Value};
 
+use super::refusal;
+
 /// What came back: a reply, which may be an error reply, or a broken connection.
 ///
 /// Some connections hand an error reply out as a value, others as an error: for us it is a reply either way.
@@ -20,6 +22,11 @@ pub(crate) fn reply(result: RedisResult<Value>) -> Result<Reply, RedisError> {
 /// Redis' own words, code first, if the error is that the server refused.
 pub(super) fn refusal_text(error: &RedisError) -> Option<String> {
     Some(rejoined(error.code()?, error.detail()))
+}
+
+/// What the server's refusal means, if the error is one.
+pub(crate) fn refusal_kind(error: &RedisError) -> Option<super::error_kind::ErrorKind> {
+    refusal_text(error).map(|text| refusal::kind(&text))
 }
 
 /// An error that came before the command was sent.

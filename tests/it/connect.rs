@@ -2,6 +2,7 @@
 
 #[cfg(feature = "tokio")]
 mod batching;
+mod demoted;
 mod handshakes;
 mod redirects;
 mod resending;

@@ -67,6 +67,8 @@ struct Plan {
     /// So many connections, the first ones, carry nothing any more.
     silenced: usize,
     closed: bool,
+    /// Where connections lead from now on, if not to the first server.
+    leads_to: Option<SocketAddr>,
 }
 
 impl Proxy {
@@ -78,10 +80,14 @@ impl Proxy {
         let (server, accepted) = (server.address(), Arc::clone(&plan));
         thread::spawn(move || {
             for client in listener.incoming() {
-                if lock(&accepted).closed {
-                    return;
-                }
-                let (Ok(client), Ok(server)) = (client, TcpStream::connect(server)) else { continue };
+                let leads_to = {
+                    let plan = lock(&accepted);
+                    if plan.closed {
+                        return;
+                    }
+                    plan.leads_to.unwrap_or(server)
+                };
+                let (Ok(client), Ok(server)) = (client, TcpStream::connect(leads_to)) else { continue };
                 let number = {
                     let mut plan = lock(&accepted);
                     plan.accepted += 1;
@@ -143,6 +149,11 @@ impl Proxy {
     /// Lets everything through again, also what was held back.
     pub(crate) fn let_through(&self) {
         lock(&self.plan).held_back = false;
+    }
+
+    /// Leads new connections to this server; those that are open stay where they are. So does a name that a failover moves.
+    pub(crate) fn lead_to(&self, server: &Server) {
+        lock(&self.plan).leads_to = Some(server.address());
     }
 
     /// Throws away everything that comes on the present connections from now on, both ways, and closes nothing: what a path
