@@ -3,7 +3,7 @@
 use super::error_kind::ErrorKind;
 
 /// Error codes, each with its kind. Those with several words are the beginning of a text.
-const CODES: [(&str, ErrorKind); 21] = [
+const CODES: [(&str, ErrorKind); 24] = [
     ("WRONGTYPE", ErrorKind::WrongType),
     ("READONLY", ErrorKind::ReadOnly),
     ("OOM", ErrorKind::OutOfMemory),
@@ -12,6 +12,10 @@ const CODES: [(&str, ErrorKind); 21] = [
     // A client that is not logged in may not even send a command of more than ten words.
     ("ERR Protocol error: unauthenticated", ErrorKind::NotAuthenticated),
     ("NOPERM", ErrorKind::NoPermission),
+    // Scripts lose that code. In this order: Redis 6, 7.0, and 7.2 as well as Valkey.
+    ("The user executing the script", ErrorKind::NoPermission),
+    ("ERR The user executing the script", ErrorKind::NoPermission),
+    ("ERR ACL failure in script:", ErrorKind::NoPermission),
     ("LOADING", ErrorKind::Loading),
     ("BUSY", ErrorKind::Busy),
     ("MISCONF", ErrorKind::CannotSave),
@@ -48,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_redis_2_8_to_7() {
+    fn texts_of_redis_2_8_to_8_and_of_valkey() {
         let table = [
             ("WRONGTYPE Operation against a key holding the wrong kind of value", ErrorKind::WrongType),
             (
@@ -66,6 +70,28 @@ mod tests {
             ("READONLY You can't write against a read only replica.", ErrorKind::ReadOnly),
             ("OOM command not allowed when used memory > 'maxmemory'.", ErrorKind::OutOfMemory),
             ("NOPERM this user has no permissions to run the 'set' command", ErrorKind::NoPermission),
+            (
+                "ERR Error running script (call to f_7b): @user_script:1: @user_script: 1: The user executing the script can't \
+                 run this command or subcommand",
+                ErrorKind::NoPermission,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand script: 7b, on @user_script:1.",
+                ErrorKind::NoPermission,
+            ),
+            (
+                "ERR The user executing the script can't publish to the channel mentioned in the command script: 3a, on \
+                 @user_script:1.",
+                ErrorKind::NoPermission,
+            ),
+            (
+                "ERR ACL failure in script: User u has no permissions to run the 'set' command script: 7b, on @user_script:1.",
+                ErrorKind::NoPermission,
+            ),
+            (
+                "ERR ACL failure in script: No permissions to access a key script: on @user_script:1.",
+                ErrorKind::NoPermission,
+            ),
             ("ERR unknown command 'DELEX', with args beginning with: 'k' ", ErrorKind::UnknownCommand),
             (
                 "ERR Error running script (call to f_5e): @user_script:15: @user_script: 15: Write commands not allowed after \

@@ -4,6 +4,7 @@
 use std::thread;
 
 use lockshift::driver::{Attempt, Error, ErrorKind, blocking};
+use lockshift::modern::Publish;
 use redis::cmd;
 
 use super::gate::Gate;
@@ -16,6 +17,7 @@ in_both_worlds! {
     a_server_that_is_gone_is_an_error_by_the_second_try,
     a_key_of_another_type_is_an_error_where_it_matters,
     every_refusal_has_its_kind,
+    a_script_that_may_not_do_something_lacks_a_permission,
 }
 
 fn kind_of<W: World>(server: &Server) -> ErrorKind {
@@ -86,6 +88,24 @@ fn every_refusal_has_its_kind<W: World>() {
     ];
     for (server, expected) in table {
         assert_eq!(kind_of::<W>(&server), expected);
+    }
+}
+
+fn a_script_that_may_not_do_something_lacks_a_permission<W: World>() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let world = W::open(&server, token(AN_HOUR).announced(Publish::Everywhere));
+    for right in ["-get", "-pexpire", "resetchannels"] {
+        let guard = world.win();
+        cmd("ACL").arg(&["SETUSER", "default", right]).exec(&mut operator).unwrap();
+        let extended = world.extend(&guard).map(drop);
+        let released = world.release(guard).map(drop);
+        let expected = [right != "resetchannels", right != "-pexpire"];
+        for (is_refused, ended) in expected.into_iter().zip([extended, released]) {
+            assert_eq!(ended.as_ref().err().map(Error::kind), is_refused.then_some(ErrorKind::NoPermission), "{right}");
+        }
+        cmd("ACL").arg(&["SETUSER", "default", "+@all", "allchannels"]).exec(&mut operator).unwrap();
+        cmd("DEL").arg("k").exec(&mut operator).unwrap();
     }
 }
 
