@@ -77,6 +77,9 @@ impl Wait {
     /// [`TokenLock`](lockshift_modern::TokenLock). One that comes later sends nothing before its turn, unless for a quarter of
     /// a second none of them has tried or released, or the lease of the holder has ended. Where they queue, as at a
     /// [`FairLock`](lockshift_modern::FairLock), each of them tries once, to take its place.
+    ///
+    /// Where they do not queue, one of them tries every five seconds in any case, ten at most with threads: the key may have been
+    /// deleted by an operator, which announces nothing, and a task that was woken may be one that is not polled.
     pub const fn notified() -> Self {
         Self { pace: WaitPace::Notified, at_most: None, tries: None }
     }
@@ -89,7 +92,8 @@ impl Wait {
         self
     }
 
-    /// The same, giving up after this many tries. The first is always made.
+    /// The same, giving up after this many tries. The first is always made. A waiter that is [notified](Self::notified) counts
+    /// those that follow a release or the end of a lease, not those by which it makes sure that it has missed none.
     #[must_use]
     pub const fn tries(mut self, tries: u32) -> Self {
         self.tries = Some(tries);
@@ -145,6 +149,11 @@ impl Patience<'_> {
         };
         self.failing_since = None;
         self.pause(retry_in, waiters, now, jitter)
+    }
+
+    /// The attempt that has just ended does not count as a try, unless it is the first.
+    pub(super) fn forget_a_try(&mut self) {
+        self.tries = self.tries.saturating_sub(1);
     }
 
     /// For how long a waiter may sleep on where a try would be in vain, and not longer than `at_most`; `None` if it has to

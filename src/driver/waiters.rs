@@ -14,6 +14,9 @@
 //!
 //! So do those that have a place in the queue of the lock, but each of them tries once before, to take that place. When the
 //! subscription is confirmed, one of them tries again for all.
+//!
+//! Where none has tried for some seconds the first that sleeps is woken to look: one that was woken may be a task that nobody
+//! polls, and an operator who deletes a key publishes nothing. Waiters in a queue try in any case, to keep their places.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -34,6 +37,9 @@ const SPEAKS_FOR_OTHERS: Duration = Duration::from_millis(250);
 /// For how long a subscription that is wanted counts as about to be confirmed. Meanwhile no release wakes anyone: the first of
 /// those that are alike polls, and the others wait for it or for the subscription.
 const SUBSCRIBING: Duration = Duration::from_millis(250);
+
+/// After this long without an attempt one waiter is woken to look. The listener asks for that at least every five seconds.
+const LOOKS_AFTER: Duration = Duration::from_secs(4);
 
 /// The waiters for releases, by channel.
 #[derive(Debug)]
@@ -63,6 +69,8 @@ struct Channel {
     waiting: VecDeque<(u64, Waiter)>,
     /// Until when the last attempt or release speaks for those that are alike.
     spoken_for_until: Option<MonoTime>,
+    /// When an attempt began here last, or a message called for one.
+    tried: Option<MonoTime>,
     /// Whether an attempt of one with a place in the queue has begun since the subscription was confirmed, and was refused:
     /// none of the others has missed a notification.
     is_checked: bool,
@@ -81,6 +89,10 @@ pub(super) struct Waiter {
     is_woken_alone: bool,
     /// Whether its last attempt began when the subscription was confirmed.
     tries_confirmed: bool,
+    /// Whether it was woken to look, and not by a release: such an attempt is not one of its tries.
+    is_to_look: bool,
+    /// Whether it takes a place in the queue of the lock.
+    queues: bool,
     /// Until when its place in the queue of the lock is kept without another attempt, once it has one.
     place_until: Option<MonoTime>,
 }
@@ -88,13 +100,26 @@ pub(super) struct Waiter {
 impl Waiter {
     /// One that has not tried yet.
     pub(super) const fn new(name: Token, scope: RefusalScope, wake_up: WakeUp) -> Self {
-        let (is_asleep, is_woken_alone, tries_confirmed) = (true, false, false);
-        Self { name, scope, wake_up, is_asleep, is_woken_alone, tries_confirmed, place_until: None }
+        let (is_asleep, is_woken_alone, tries_confirmed, is_to_look) = (true, false, false, false);
+        let queues = matches!(scope, RefusalScope::QueuedWaiters);
+        Self { name, scope, wake_up, is_asleep, is_woken_alone, tries_confirmed, is_to_look, queues, place_until: None }
+    }
+
+    /// The same, which takes a place in the queue of the lock.
+    pub(super) const fn in_queue(mut self) -> Self {
+        self.queues = true;
+        self
     }
 
     fn wake(&mut self) {
         self.is_asleep = false;
+        self.is_to_look = false;
         self.wake_up.wake();
+    }
+
+    fn wake_to_look(&mut self) {
+        self.wake();
+        self.is_to_look = true;
     }
 
     /// Whether its attempt speaks for others of the same scope.
@@ -149,9 +174,10 @@ impl WaiterRegistry {
         self.subscription(channel) == Some(Subscription::Wanted)
     }
 
-    /// What to send to the server now; it counts as sent.
+    /// What to send to the server now; it counts as sent. Wakes those that are to look.
     pub(super) fn due(&mut self, now: MonoTime) -> Vec<Change> {
         let mut due = Vec::new();
+        self.channels.values().for_each(|place| self.queues[*place].look(now));
         self.channels.retain(|channel, place| {
             let queue = &mut self.queues[*place];
             let is_idle = queue.idle_since.is_some_and(|since| now.saturating_since(since) >= LINGER);
@@ -227,7 +253,7 @@ impl WaiterRegistry {
         let queue = &mut self.queues[place.queue];
         queue.want(now);
         if queue.subscription == Subscription::Confirmed && !queue.is_behind(place.number) {
-            queue.wake(place.number);
+            queue.wake_to_look(place.number);
         }
         place
     }
@@ -263,17 +289,20 @@ impl WaiterRegistry {
         (now < until && is_asleep).then_some(until)
     }
 
-    /// An attempt of this waiter begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, WaiterPlace { queue, number }: WaiterPlace, now: MonoTime) {
+    /// An attempt of this waiter begins: it uses every wake-up until now. Returns whether it is one of the waiter's tries.
+    pub(super) fn begin_attempt(&mut self, WaiterPlace { queue, number }: WaiterPlace, now: MonoTime) -> bool {
         let queue = &mut self.queues[queue];
         let is_confirmed = queue.subscription == Subscription::Confirmed;
-        let Some(waiter) = queue.waiter_mut(number) else { return };
+        queue.tried = Some(now);
+        let Some(waiter) = queue.waiter_mut(number) else { return true };
         waiter.wake_up.clear();
         waiter.tries_confirmed = is_confirmed;
         waiter.is_asleep = true;
+        let looks = std::mem::take(&mut waiter.is_to_look);
         if waiter.speaks_for_others() {
             queue.speak_for_others(now);
         }
+        !looks
     }
 
     /// A client of this program is about to release. The first that waits will be woken.
@@ -335,7 +364,7 @@ impl WaiterRegistry {
             queue.waiting.iter_mut().for_each(|(_, waiter)| waiter.tries_confirmed = false);
             let asleep = queue.waiting.iter().filter(|(_, waiter)| waiter.is_asleep).map(|(number, _)| *number);
             let due: Vec<u64> = asleep.filter(|number| !queue.is_behind(*number)).collect();
-            due.into_iter().for_each(|number| queue.wake(number));
+            due.into_iter().for_each(|number| queue.wake_to_look(number));
         }
     }
 
@@ -353,6 +382,7 @@ impl WaiterRegistry {
     /// A message came.
     pub(super) fn received(&mut self, channel: &ReleaseChannel, message: &[u8], now: MonoTime) {
         let Some(queue) = self.queue_mut(channel) else { return };
+        queue.tried = Some(now);
         match message {
             b"0" => {
                 queue.wake_one();
@@ -399,6 +429,7 @@ impl Channel {
             subscribing_until: MonoTime::since_origin(Duration::ZERO),
             waiting: VecDeque::new(),
             spoken_for_until: None,
+            tried: None,
             is_checked: false,
             idle_since: None,
         }
@@ -451,8 +482,23 @@ impl Channel {
         }
     }
 
-    fn wake(&mut self, number: u64) {
-        self.waiter_mut(number).into_iter().for_each(Waiter::wake);
+    fn wake_to_look(&mut self, number: u64) {
+        self.waiter_mut(number).into_iter().for_each(Waiter::wake_to_look);
+    }
+
+    /// Wakes the first that sleeps, if none has tried for long and a release is waited for. Not one in a queue, whose attempts
+    /// keep its place.
+    fn look(&mut self, now: MonoTime) {
+        if self.subscription != Subscription::Confirmed {
+            return;
+        }
+        if now.saturating_since(*self.tried.get_or_insert(now)) < LOOKS_AFTER {
+            return;
+        }
+        if let Some((_, first)) = self.waiting.iter_mut().find(|(_, waiter)| waiter.is_asleep && !waiter.queues) {
+            first.wake_to_look();
+            self.tried = Some(now);
+        }
     }
 
     /// Whether one that is like this waiter, and speaks for it, came before it.

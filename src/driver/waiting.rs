@@ -91,6 +91,9 @@ impl NotifiedWaiter {
         let wake_up = WakeUp::default();
         let (name, scope) = (acquisition.owner().token, acquisition.refusal_scope());
         let waiter = Waiter::new(name, scope, wake_up.clone());
+        // Those of other scopes enter before their first attempt, where each step counts, and have no places or say so.
+        let may_queue = matches!(scope, RefusalScope::OneWaiter | RefusalScope::OtherKeys);
+        let waiter = if may_queue && acquisition.has_a_place() { waiter.in_queue() } else { waiter };
         let place = enter(&mut listener.waiters().state().registry, channel, waiter);
         Self { place, wake_up, owes_wake_up: false }
     }
@@ -103,6 +106,8 @@ pub(super) struct Waiting<'a, L: Listener> {
     listener: Option<(&'a L, ReleaseChannel)>,
     waiter: Option<NotifiedWaiter>,
     takes_turns: bool,
+    /// Whether the last attempt is one of the tries that the caller counts.
+    is_counted: bool,
 }
 
 impl<'a, L: Listener> Waiting<'a, L> {
@@ -113,6 +118,7 @@ impl<'a, L: Listener> Waiting<'a, L> {
             listener,
             waiter: None,
             takes_turns: matches!(acquisition.refusal_scope(), RefusalScope::AllWaiters | RefusalScope::QueuedWaiters),
+            is_counted: true,
         }
     }
 
@@ -138,9 +144,10 @@ impl<'a, L: Listener> Waiting<'a, L> {
     /// An attempt begins: it uses every wake-up until now.
     pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition, now: MonoTime) {
         self.enter_before_attempt(acquisition);
+        self.is_counted = true;
         if let (Some((listener, _)), Some(waiter)) = (&self.listener, &mut self.waiter) {
             waiter.owes_wake_up = true;
-            listener.waiters().state().registry.begin_attempt(waiter.place, now);
+            self.is_counted = listener.waiters().state().registry.begin_attempt(waiter.place, now);
         }
     }
 
@@ -173,6 +180,9 @@ impl<'a, L: Listener> Waiting<'a, L> {
         if let (Some(((listener, _), waiter)), Ok(Attempt::Held(held))) = (entered, attempt) {
             let lease_end = held.retry_in.map(|left| host::mono().saturating_add(left));
             listener.waiters().state().registry.attempt_refused(waiter.place, lease_end);
+        }
+        if !self.is_counted {
+            self.patience.forget_a_try();
         }
         let pause = self.patience.after(attempt, waiters, host::mono(), host::jitter)?;
         let pause = match attempt {

@@ -1,5 +1,5 @@
 //! A waiter that is woken by a release and then cannot reach the server must pass the wake-up on to the next waiter. The
-//! lease is longer than any test, so that only the wake-up lets the next waiter acquire.
+//! lease is longer than any test, so that only the wake-up lets the next waiter acquire at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,9 @@ use crate::table::Table;
 
 pub(crate) const WOKEN_AND_CUT_OFF: FaultRow =
     FaultRow::new("woken waiter is cut off from the server", Damage::Nothing);
+
+/// The next waiter looks in any case a little later than this.
+const BEFORE_A_LOOK: Duration = Duration::from_millis(3500);
 
 /// How long the first waiter keeps trying: a late command of it may hold the key for the whole lease.
 const CUT_OFF: Duration = Duration::from_secs(2);
@@ -69,7 +72,7 @@ fn next_waiter_wins(server: &Server, driver: Driver, number: u32) -> Result<(), 
         proxy.hold_back();
         is_released.store(true, Ordering::SeqCst);
         let released = held.release();
-        let won = ends.recv_timeout(PATIENCE);
+        let won = ends.recv_timeout(BEFORE_A_LOOK);
         proxy.let_through();
         if won.is_err() {
             // Otherwise this would not end before its lease, or that of a late command of the first waiter.

@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     fn begin_attempt(&mut self, index: usize, now: MonoTime) {
-        self.registry.begin_attempt(self.waiting[index].0, now);
+        let _ = self.registry.begin_attempt(self.waiting[index].0, now);
     }
 
     /// An attempt that takes a place, or keeps it until then.
@@ -536,4 +536,63 @@ fn one_of_a_queue_that_enters_after_its_attempt_is_woken() {
     let late = of_scope(3, RefusalScope::QueuedWaiters);
     shared.registry.enter_after_attempt(&shared.channel, late.clone(), at(200));
     assert!(late.wake_up.is_woken());
+}
+
+#[test]
+fn one_is_woken_to_look_where_none_has_tried_for_seconds() {
+    let mut shared = three_alike();
+    assert!(!shared.registry.begin_attempt(shared.waiting[0].0, at(100)), "the subscription was confirmed");
+    shared.registry.due(at(4099));
+    assert_eq!(shared.awake(), [0_usize; 0]);
+    shared.registry.due(at(4100));
+    assert_eq!(shared.awake(), [0], "the first");
+    shared.registry.due(at(8099));
+    assert_eq!(shared.awake(), [0]);
+    shared.registry.due(at(8100));
+    assert_eq!(shared.awake(), [0, 1], "the first is a task that is not polled");
+    assert!(!shared.registry.begin_attempt(shared.waiting[1].0, at(8100)));
+    shared.registry.received(&shared.channel, b"0", at(9000));
+    assert_eq!(shared.awake(), [0, 1], "the first of those that sleep");
+    shared.registry.due(at(12_999));
+    assert_eq!(shared.awake(), [0, 1], "it may be about to try");
+    shared.registry.due(at(13_000));
+    assert_eq!(shared.awake(), [0, 1, 2]);
+    shared.registry.due(at(99_000));
+    assert!(shared.registry.begin_attempt(shared.waiting[1].0, at(99_000)), "it was woken by a release");
+}
+
+#[test]
+fn none_is_woken_to_look_where_it_polls_or_queues() {
+    let mut shared = three_in_a_queue();
+    shared.registry.due(at(50_000));
+    assert_eq!(shared.awake(), [0_usize; 0], "the subscription is not confirmed");
+    shared.registry.confirmed(&shared.channel);
+    shared.all_try();
+    for now in [50_000, 60_000] {
+        shared.registry.due(at(now));
+        assert_eq!(shared.awake(), [0_usize; 0], "each tries to keep its place");
+    }
+    let mut shared = Fixture::unconfirmed(0);
+    shared.enter_before_its_attempt(waiter(1, false).in_queue());
+    shared.registry.want(&shared.channel, at(0));
+    shared.registry.due(at(0));
+    shared.registry.confirmed(&shared.channel);
+    shared.begin_attempt(0, at(0));
+    shared.registry.due(at(50_000));
+    assert_eq!(shared.awake(), [0_usize; 0]);
+}
+
+#[test]
+fn an_attempt_after_a_release_or_without_a_wake_up_is_one_of_the_tries() {
+    let mut shared = Fixture::unconfirmed(0);
+    shared.enter_first(0, true);
+    let place = shared.waiting[0].0;
+    let counts = |shared: &mut Fixture| shared.registry.begin_attempt(place, at(0));
+    assert!(counts(&mut shared));
+    shared.registry.want(&shared.channel, at(0));
+    shared.registry.due(at(0));
+    shared.registry.confirmed(&shared.channel);
+    assert_eq!([(); 2].map(|()| counts(&mut shared)), [false, true], "to see whether a release was missed");
+    shared.receive("0");
+    assert!(counts(&mut shared));
 }

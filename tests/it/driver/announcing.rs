@@ -1,4 +1,4 @@
-//! Every lock that announces its releases wakes its waiters: the leases are an hour, so nothing but a message can.
+//! Every lock that announces its releases wakes its waiters: the leases are an hour, so nothing but a message can do it at once.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use lockshift::modern::{FencedTokenLock, MultiKeyLock, Publish, ReadWriteLock, R
 use lockshift::wire::Key;
 use redis::cmd;
 
-use super::world::{AN_HOUR, World, in_both_worlds};
-use crate::patience::until;
+use super::world::{AN_HOUR, BEFORE_A_LOOK, World, in_both_worlds};
+use crate::patience::{now, until};
 use crate::server::Server;
 
 in_both_worlds! {
@@ -60,9 +60,11 @@ fn a_release_wakes_a_waiter_of_every_lock_that_announces<W: World>() {
                         cmd("PUBSUB").arg(numsub).arg("{k}:released").query(&mut operator).unwrap();
                     (count == 1).then_some(())
                 });
+                let began = now();
                 let released = holder.release(guard);
                 assert!(matches!(released, Ok(Answer::Known(Released::Freed))), "{name}: {released:?}");
                 assert!(waiting.join().unwrap(), "{name}");
+                assert!(began.elapsed() < BEFORE_A_LOOK, "{name}: {:?}", began.elapsed());
             });
             cmd("FLUSHALL").exec(&mut operator).unwrap();
         }

@@ -19,7 +19,7 @@ use lockshift::wire::Key;
 use redis::{Connection, cmd};
 
 use super::losing_replies::{Break, Plan};
-use super::world::{AN_HOUR, Threads, World, in_both_worlds, ms, token, token_on};
+use super::world::{AN_HOUR, BEFORE_A_LOOK, Threads, World, in_both_worlds, ms, token, token_on};
 use crate::monitor::{Line, Monitor, Source};
 use crate::patience::{PATIENCE, now, pause, until};
 use crate::proxy::Proxy;
@@ -52,6 +52,8 @@ in_both_worlds! {
     a_wait_that_polls_does_not_listen,
     a_lock_that_announces_nothing_is_polled,
     one_connection_serves_all_waiters_and_closes_after_the_last,
+    a_key_that_an_operator_deletes_is_noticed_within_seconds,
+    a_try_that_makes_sure_that_no_release_was_missed_is_not_counted,
 }
 
 fn announced() -> TokenLock {
@@ -110,8 +112,10 @@ fn a_release_wakes_the_waiter<W: World>() {
     scope(|scope| {
         let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
         until_quiet(&server, &mut monitor);
+        let began = now();
         assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
         assert!(waiting.join().unwrap());
+        assert!(began.elapsed() < BEFORE_A_LOOK, "{:?}", began.elapsed());
     });
     assert_eq!(count(&monitor.take(), "SET"), 1, "no try but the one that wins");
 }
@@ -126,8 +130,10 @@ fn a_release_is_announced_on_the_channel_of_a_shard<W: World>() {
     scope(|scope| {
         let waiting = scope.spawn(move || matches!(bob.acquire(&Wait::notified()), Ok(Attempt::Won(_))));
         until("a client listens", || (listeners(&mut operator, true) == 1).then_some(()));
+        let began = now();
         assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
         assert!(waiting.join().unwrap());
+        assert!(began.elapsed() < BEFORE_A_LOOK, "{:?}", began.elapsed());
     });
 }
 
@@ -287,7 +293,7 @@ fn a_waiter_that_another_key_keeps_waiting_passes_its_wake_up_on<W: World + 'sta
     let bob = wait_for_it(open(token(AN_HOUR)));
     until_quiet(&server, &mut monitor);
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
-    let (bob, won) = bob.recv_timeout(PATIENCE).expect("the wake-up reaches him");
+    let (bob, won) = bob.recv_timeout(BEFORE_A_LOOK).expect("the wake-up reaches him");
     let Ok(Attempt::Won(guard)) = won else { panic!("it is free: {won:?}") };
     drop((bob.release(guard), other.release(kept), both));
 }
@@ -339,7 +345,7 @@ fn a_waiter_whose_attempt_ends_unknown_passes_its_wake_up_on<W: World + 'static>
     }
     assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
 
-    let (carol, won) = carol.recv_timeout(PATIENCE).expect("the key is free, and Carol must be notified");
+    let (carol, won) = carol.recv_timeout(BEFORE_A_LOOK).expect("the key is free, and Carol must be notified");
     let Ok(Attempt::Won(guard)) = won else { panic!("it is free, but: {won:?}") };
     assert!(matches!(carol.release(guard), Ok(Answer::Known(Released::Freed))));
     let (_bob, won) = bob.recv_timeout(PATIENCE).expect("Bob goes on waiting");
@@ -641,7 +647,7 @@ fn a_wait_that_its_caller_may_end_is_woken_by_a_release() {
     });
     until_quiet(&server, &mut monitor);
     assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
-    assert!(wins.recv_timeout(PATIENCE).expect("the release wakes it"));
+    assert!(wins.recv_timeout(BEFORE_A_LOOK).expect("the release wakes it"));
 }
 
 /// Each of them is broken off after its first try, and speaks for the next one, which does not ask for that.
@@ -795,4 +801,73 @@ fn one_connection_serves_all_waiters_and_closes_after_the_last<W: World>() {
     });
     until("no client listens any more", || subscribers(&mut operator).is_empty().then_some(()));
     assert_eq!(count(&monitor.take(), "PING"), 0, "it does not wait until it would ask the server");
+}
+
+/// Nothing is published then, and the lease ends in an hour. One of the waiters looks.
+fn a_key_that_an_operator_deletes_is_noticed_within_seconds<W: World + 'static>() {
+    const SECONDS: Duration = ms(12_000);
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let mut monitor = Monitor::on(&server);
+    let (_alice, guard, bob) = alice_holds_and_bob_listens::<W>(&server, &releases, &mut monitor);
+    let _carol = wait_for_it(W::open(&server, announced()).notified_by(&releases));
+    until_tried(&mut monitor);
+    until_quiet(&server, &mut monitor);
+    let began = now();
+    let mut sent = Vec::new();
+    while began.elapsed() < SECONDS {
+        pause(ms(50));
+        sent.extend(monitor.take());
+    }
+    let tries = count(&sent, "SET");
+    assert!((1..=3).contains(&tries), "one of the two, every four to five seconds: {tries}");
+    cmd("DEL").arg("k").exec(&mut server.connect()).unwrap();
+    let ended = bob.recv_timeout(SECONDS).expect("he looks");
+    assert!(matches!(ended.1, Ok(Attempt::Won(_))), "{:?}", ended.1);
+    drop(guard);
+}
+
+fn a_try_that_makes_sure_that_no_release_was_missed_is_not_counted<W: World>() {
+    let server = Server::start();
+    let releases = W::releases(&server);
+    let [alice, bob] = [(); 2].map(|()| W::open(&server, announced()).notified_by(&releases));
+    let guard = alice.win();
+    let mut monitor = Monitor::on(&server);
+    scope(|scope| {
+        let waiting =
+            scope.spawn(move || bob.acquire(&Wait::notified().tries(2)).map(|attempt| attempt.won().is_some()));
+        until_quiet(&server, &mut monitor);
+        assert!(matches!(alice.release(guard), Ok(Answer::Known(Released::Freed))));
+        assert!(matches!(waiting.join().unwrap(), Ok(true)), "the release makes for the second try");
+    });
+}
+
+/// As the future of a branch of `select!` that is not looked at while another one is at work.
+#[cfg(feature = "tokio")]
+#[test]
+fn a_waiter_that_is_not_polled_keeps_the_others_from_a_release_for_seconds_only() {
+    let server = Server::start();
+    let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    let listener = aio::ReleaseListener::new(server.client());
+    let holder = Lock::new(server.connect(), announced());
+    let Ok(Attempt::Won(guard)) = holder.try_acquire() else { panic!("no other client wants it") };
+    let mut monitor = Monitor::on(&server);
+    runtime.block_on(async {
+        let connection = server.client().get_multiplexed_async_connection().await.expect("it accepts connections");
+        let lock = aio::Lock::new(connection, announced()).notified_by(&listener);
+        let wait = Wait::notified();
+        let mut parked = Box::pin(lock.acquire(&wait));
+        let waits = tokio::time::timeout(ms(1000), &mut parked).await;
+        assert!(waits.is_err(), "it is held");
+        let other = lock.clone();
+        let other =
+            tokio::spawn(async move { other.acquire(&Wait::notified()).await.map(|attempt| attempt.won().is_some()) });
+        tokio::task::block_in_place(|| {
+            until_quiet(&server, &mut monitor);
+            assert!(matches!(guard.release(), Ok(Answer::Known(Released::Freed))));
+        });
+        let won = tokio::time::timeout(ms(12_000), other).await.expect("it looks").expect("it does not panic");
+        assert!(matches!(won, Ok(true)));
+        drop(parked);
+    });
 }

@@ -87,6 +87,9 @@ pub(super) fn token_on(key: &str, lease: Duration) -> TokenLock {
 /// Longer than any test.
 pub(super) const AN_HOUR: Duration = Duration::from_secs(3600);
 
+/// A waiter that nothing has woken looks no sooner than after this: what it wins before was announced to it.
+pub(super) const BEFORE_A_LOOK: Duration = ms(3500);
+
 /// That many milliseconds.
 pub(super) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
