@@ -26,7 +26,7 @@
 //! |---|---|
 //! | connection | [`connect`](crate::connect): opens anew between commands, and never sends a command twice by itself |
 //! | a connection that breaks during a release | the release is sent once more, where it cannot hit another's lock: see [`Locker::release_is_repeatable`](crate::lock::Locker::release_is_repeatable) |
-//! | timeouts | 2 s to connect; 1 s to answer, or a third of the lease if that is shorter; see [below](#how-long-a-call-takes) |
+//! | timeouts | 2 s to connect; 1 s to answer, or if that is shorter a third of the lease, rounded down to 512 ms, 256 ms and so on; see [below](#how-long-a-call-takes) |
 //! | renewal | every third of the lease, in the background, until released; see [`Lock::held_for_at_most`] |
 //! | waiting | until the release is announced, where the protocol does that, with a look every few seconds; otherwise backoff with full jitter |
 //! | an error that may pass by itself | another attempt, until the deadline |

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
+use super::outcome::{for_lease, judge, log_unreleased, released};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::Server;
 use crate::connect::aio::{Batching, Connection};
@@ -50,7 +50,7 @@ pub struct Locks {
 struct Shared {
     server: Server,
     listener: ReleaseListener,
-    /// By how long a server may take to answer: a third of a short lease.
+    /// By how long a server may take to answer: about a third of a short lease.
     connections: Mutex<BTreeMap<Duration, Connection>>,
 }
 
@@ -107,8 +107,7 @@ impl Locks {
     /// A lock that speaks this protocol, exactly: where its client takes a key of another type for an expired lock, so does
     /// this one. [`legacy`](Self::legacy) and [`protocol`](Self::protocol) protect against that.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
-        let server = self.shared.server.clone().for_lease(locker.lease().length());
-        let server = with_time_to_replicate(server, self.replication);
+        let server = for_lease(&self.shared.server, locker.lease().length(), self.replication);
         let needs_own = locker.needs_own_connection() || self.replication.is_some();
         let mut lock = if needs_own && !server.is_cluster() {
             aio::Lock::on_own_connection(Connection::to(&server).batching(), locker)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::choose::{self, Chosen};
 use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{judge, log_unreleased, released, with_time_to_replicate};
+use super::outcome::{for_lease, judge, log_unreleased, released};
 use super::pool::{Pool, PooledCarrier};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::Server;
@@ -27,7 +27,7 @@ pub struct Locks {
 struct Shared {
     server: Server,
     listener: ReleaseListener,
-    /// By how long a server may take to answer: a third of a short lease.
+    /// By how long a server may take to answer: about a third of a short lease.
     pools: Mutex<BTreeMap<Duration, Arc<Pool>>>,
 }
 
@@ -92,7 +92,7 @@ impl Locks {
 
     /// The connections for locks of this lease.
     fn pool(&self, lease: Duration) -> Arc<Pool> {
-        let server = with_time_to_replicate(self.shared.server.clone().for_lease(lease), self.replication);
+        let server = for_lease(&self.shared.server, lease, self.replication);
         let mut pools = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(pools.entry(server.response_timeout()).or_insert_with(|| Pool::of(server)))
     }

@@ -1,6 +1,7 @@
 //! What the outcomes of the driver mean here: decisions that threads and tasks share.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use super::error::{AcquireError, ReleaseError, Timeout};
 use crate::connect::Server;
@@ -38,9 +39,29 @@ pub(super) fn log_unreleased(error: &ReleaseError, expires: bool) {
     log::warn!(target: "lockshift::locks", "{error}{cause}; {}", what_remains(expires));
 }
 
-/// The same server, whose replies may take as much longer as its replicas may.
-pub(super) fn with_time_to_replicate(server: Server, replication: Option<Replication>) -> Server {
-    let Some(replication) = replication else { return server };
-    let response = server.response_timeout() + replication.within();
-    server.answering_within(response)
+/// The same server, as locks of this lease use it: the reply to a renewal may take a third of a short lease, and that of a lock
+/// that is replicated as much longer as its replicas may. Locks whose replies may take the same time share their connections, so
+/// the time is rounded down to a power of two of milliseconds.
+pub(super) fn for_lease(server: &Server, lease: Duration, replication: Option<Replication>) -> Server {
+    let exact = server.clone().for_lease(lease);
+    let response = exact.response_timeout();
+    let response = if response < server.response_timeout() { rounded_down(response) } else { response };
+    exact.answering_within(response + replication.map_or(Duration::ZERO, |replication| replication.within()))
+}
+
+fn rounded_down(response: Duration) -> Duration {
+    let millis = u64::try_from(response.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(1 << millis.max(1).ilog2())
+}
+
+#[test]
+fn short_leases_have_few_timeouts_and_long_ones_that_of_the_server() {
+    let server: Server = "redis://a".parse().unwrap();
+    let response = |lease_ms| for_lease(&server, Duration::from_millis(lease_ms), None).response_timeout().as_millis();
+    assert_eq!([30_000, 3000, 2999, 1000, 768, 767, 3, 1].map(response), [1000, 1000, 512, 256, 256, 128, 1, 1]);
+    let replication = Some(Replication::to(1, Duration::from_millis(100)));
+    let replicated = for_lease(&server, Duration::from_secs(1), replication);
+    assert_eq!(replicated.response_timeout(), Duration::from_millis(356));
+    let hasty = server.answering_within(Duration::from_millis(150));
+    assert_eq!(for_lease(&hasty, Duration::from_secs(1), None).response_timeout(), Duration::from_millis(150));
 }

@@ -383,6 +383,22 @@ mod tasks {
         assert!(!exists(&server, "k"));
     }
 
+    /// The shorter a lease, the sooner a reply must come, and a connection has one timeout.
+    #[test]
+    fn locks_of_many_short_leases_share_a_few_connections() {
+        let server = Server::start();
+        runtime().block_on(async {
+            let locks = Locks::connect(&server.url()).await.unwrap();
+            for lease_ms in (900..3100).step_by(50) {
+                let lock = locks.token(format!("k{lease_ms}"), Duration::from_millis(lease_ms)).unwrap();
+                lock.try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
+            }
+            let info: redis::InfoDict = cmd("INFO").arg("clients").query(&mut server.connect()).unwrap();
+            let clients: usize = info.get("connected_clients").unwrap();
+            assert!(clients <= 4, "1 s, 512 ms, 256 ms, and this one: {clients}");
+        });
+    }
+
     #[test]
     fn a_held_lock_names_its_loss_and_its_timeout_its_holder() {
         let server = Server::start();
