@@ -12,6 +12,7 @@ use std::time::Duration;
 use lockshift_wire::{Command, MonoTime, NodeReply, Reply};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
+use tokio::runtime::{Handle, Id};
 
 use super::batch::BatchingConnection;
 use super::delivery::{Delivery, Next, is_to_be_asked};
@@ -27,7 +28,8 @@ use crate::driver::{Unanswered, host, unsent};
 /// A connection to one server, to a cluster, or to the master that sentinels name, which opens anew after it broke.
 ///
 /// See [the module above](super) for what it does between commands, and never within one. Clones share it, and may send
-/// at the same time. For a protocol that uses WATCH and MULTI make one of its own, to one server, and hand it to
+/// at the same time, also from several runtimes: one other than that on which it was opened asks PING once a second before it
+/// uses it, as no reply is read once that runtime has ended. For a protocol that uses WATCH and MULTI make one of its own, to one server, and hand it to
 /// [`Lock::on_own_connection`](crate::driver::aio::Lock::on_own_connection).
 #[derive(Clone)]
 pub struct Connection(Arc<SharedParts>);
@@ -64,6 +66,33 @@ struct Open {
 struct Peer {
     node: Node,
     answered: LastAnswer,
+    answered_elsewhere: AnswersElsewhere,
+}
+
+/// When the tasks of other runtimes than that on which the connection was opened had their last answer over it. One of them cannot
+/// tell whether that runtime still runs: without it no reply is read.
+#[derive(Default)]
+struct AnswersElsewhere(Mutex<Vec<(Id, MonoTime)>>);
+
+impl AnswersElsewhere {
+    /// Notes an answer to a task of the runtime that runs this.
+    fn note(&self, sent: MonoTime) {
+        let Ok(here) = Handle::try_current() else { return };
+        let mut answers = self.answers();
+        answers.retain(|(runtime, answered)| *runtime != here.id() && !is_to_be_asked(Some(*answered), sent));
+        answers.push((here.id(), sent));
+    }
+
+    /// Whether a task of the runtime that runs this had an answer just before `now`.
+    fn is_fresh(&self, now: MonoTime) -> bool {
+        let is_here = |runtime: Id| Handle::try_current().is_ok_and(|here| here.id() == runtime);
+        self.answers().iter().any(|(runtime, answered)| is_here(*runtime) && !is_to_be_asked(Some(*answered), now))
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Vec<(Id, MonoTime)>> {
+        // Each change leaves it sound.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// When that was sent which a server has answered last, in nanoseconds since the origin of the clock; 0 if it owes a reply. Every
@@ -88,7 +117,8 @@ const ORIGIN: MonoTime = MonoTime::since_origin(Duration::ZERO);
 
 impl Open {
     fn to(node: &Node, connection: MultiplexedConnection) -> Self {
-        let peer = Peer { node: node.clone(), answered: LastAnswer(AtomicU64::new(0)) };
+        let (answered, answered_elsewhere) = (LastAnswer(AtomicU64::new(0)), AnswersElsewhere::default());
+        let peer = Peer { node: node.clone(), answered, answered_elsewhere };
         peer.answered.note(Some(host::mono()));
         Self { connection: Arc::new(BatchingConnection::new(connection)), peer: Arc::new(peer) }
     }
@@ -99,7 +129,8 @@ impl Open {
 
     /// Whether it was in use just before `now`, so that it is open on both sides as far as a client can find out without asking.
     fn is_fresh(&self, now: MonoTime) -> bool {
-        !is_to_be_asked(self.peer.answered.get(), now)
+        let is_read = || self.connection.is_of_this_runtime() || self.peer.answered_elsewhere.is_fresh(now);
+        !is_to_be_asked(self.peer.answered.get(), now) && is_read()
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
@@ -113,6 +144,9 @@ impl Open {
     fn note<T>(&self, answer: &RedisResult<T>, sent: MonoTime) {
         let owes_reply = answer.as_ref().is_err_and(RedisError::is_io_error);
         self.peer.answered.note((!owes_reply).then_some(sent));
+        if !owes_reply && !self.connection.is_of_this_runtime() {
+            self.peer.answered_elsewhere.note(sent);
+        }
     }
 
     fn is(&self, other: &Self) -> bool {

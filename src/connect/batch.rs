@@ -156,7 +156,7 @@ impl BatchingConnection {
     }
 
     /// Whether the caller is run by the runtime on which the connection was opened.
-    fn is_of_this_runtime(&self) -> bool {
+    pub(super) fn is_of_this_runtime(&self) -> bool {
         Handle::try_current().is_ok_and(|runtime| runtime.id() == self.runtime)
     }
 

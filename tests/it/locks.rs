@@ -383,6 +383,49 @@ mod tasks {
         assert!(!exists(&server, "k"));
     }
 
+    fn runs_a_cycle(runtime: &tokio::runtime::Runtime, lock: &lockshift::aio::Lock) {
+        runtime.block_on(async {
+            lock.try_acquire().await.unwrap().expect("it is free").release().await.unwrap();
+        });
+    }
+
+    /// What reads its replies has ended with it, or stands still. One of the locks has a connection of its own.
+    #[test]
+    fn locks_go_on_in_another_runtime_as_if_nothing_had_happened() {
+        use tokio::runtime::Builder;
+
+        let server = Server::start();
+        let mut standing_still = Vec::new();
+        for ends in [true, false] {
+            let first = Builder::new_current_thread().enable_all().build().unwrap();
+            let locks = first.block_on(Locks::connect(&server.url())).unwrap();
+            let all = [locks.token("a", LEASE).unwrap(), locks.legacy("servicestack", "b", LEASE).unwrap()];
+            all.iter().for_each(|lock| runs_a_cycle(&first, lock));
+            standing_still.push(first);
+            if ends {
+                standing_still.clear();
+            }
+            let second = runtime();
+            all.iter().for_each(|lock| runs_a_cycle(&second, lock));
+        }
+    }
+
+    #[test]
+    fn runtimes_that_run_share_a_connection_without_asking_each_time() {
+        let server = Server::start();
+        let runtimes = [runtime(), runtime()];
+        let locks = runtimes[0].block_on(Locks::connect(&server.url())).unwrap();
+        let lock = locks.token("k", LEASE).unwrap();
+        for _ in 0..50 {
+            runtimes.iter().for_each(|runtime| runs_a_cycle(runtime, &lock));
+        }
+        let mut operator = server.connect();
+        let stats: redis::InfoDict = cmd("INFO").arg("commandstats").query(&mut operator).unwrap();
+        let pings: Option<String> = stats.get("cmdstat_ping");
+        let pings = pings.and_then(|line| line.split(['=', ',']).nth(1)?.parse::<u32>().ok()).unwrap_or(0);
+        assert!((1..20).contains(&pings), "about once a second: {pings}");
+    }
+
     /// The shorter a lease, the sooner a reply must come, and a connection has one timeout.
     #[test]
     fn locks_of_many_short_leases_share_a_few_connections() {
