@@ -24,6 +24,8 @@ pub(super) struct Acquisition {
     began: MonoTime,
     /// The last attempt was refused, and may have left a place in a queue.
     is_refused: bool,
+    /// It waits for its turn to try, and has made no attempt since.
+    awaits_its_turn: bool,
     /// When the last attempt began that was refused with this token.
     last_refused: Option<MonoTime>,
     /// The longest time between two such attempts: from when one began until the next was refused.
@@ -36,7 +38,16 @@ impl Acquisition {
         let owner = host::owner(thread).map_err(|error| Error::no_randomness(locker.key(), error))?;
         let (locker, counters) = (Arc::clone(locker), Arc::clone(counters));
         let began = host::mono();
-        Ok(Self { locker, counters, owner, began, is_refused: false, last_refused: None, longest_gap: Duration::ZERO })
+        Ok(Self {
+            locker,
+            counters,
+            owner,
+            began,
+            is_refused: false,
+            awaits_its_turn: false,
+            last_refused: None,
+            longest_gap: Duration::ZERO,
+        })
     }
 
     /// The owner of the next attempt.
@@ -79,9 +90,19 @@ impl Acquisition {
         self.locker.longest_pause()
     }
 
+    /// Others try before it: that is a wait too, if it is given up.
+    pub(super) fn await_its_turn(&mut self) {
+        self.awaits_its_turn = true;
+    }
+
+    /// An attempt begins.
+    pub(super) fn begin_attempt(&mut self) {
+        self.awaits_its_turn = false;
+    }
+
     /// The attempt has won just now, and its lease still runs.
     pub(super) fn won<G>(&mut self, guard: G, now: MonoTime) -> Attempt<G> {
-        self.is_refused = false;
+        (self.is_refused, self.awaits_its_turn) = (false, false);
         self.counters.note_acquired(now.saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: acquired", self.locker.key());
         Attempt::Won(guard)
@@ -118,12 +139,14 @@ impl Acquisition {
 
     /// Gives up, unless it has won: whether there is something to withdraw on the server.
     pub(super) fn give_up(&mut self) -> bool {
-        if !std::mem::take(&mut self.is_refused) {
+        let (was_refused, awaited_its_turn) =
+            (std::mem::take(&mut self.is_refused), std::mem::take(&mut self.awaits_its_turn));
+        if !was_refused && !awaited_its_turn {
             return false;
         }
         self.counters.note_refused(host::mono().saturating_since(self.began));
         log::debug!(target: ACQUIRE, "lock key `{}`: not acquired", self.locker.key());
-        self.has_a_place()
+        was_refused && self.has_a_place()
     }
 
     fn renew_token(&mut self) -> Result<(), Error> {

@@ -32,7 +32,7 @@ pub struct Counters {
 pub struct Counted {
     /// How often a lock was acquired.
     pub acquired: u64,
-    /// How often a waiter gave up, because other clients held the lock until its deadline.
+    /// How often a waiter gave up, because other clients held the lock until its deadline, or until its future was dropped.
     pub refused: u64,
     /// For how long all together waited, whether they got it or not.
     pub waited: Duration,

@@ -142,8 +142,9 @@ impl<'a, L: Listener> Waiting<'a, L> {
     }
 
     /// An attempt begins: it uses every wake-up until now.
-    pub(super) fn begin_attempt(&mut self, acquisition: &Acquisition, now: MonoTime) {
+    pub(super) fn begin_attempt(&mut self, acquisition: &mut Acquisition, now: MonoTime) {
         self.enter_before_attempt(acquisition);
+        acquisition.begin_attempt();
         self.is_counted = true;
         if let (Some((listener, _)), Some(waiter)) = (&self.listener, &mut self.waiter) {
             waiter.owes_wake_up = true;

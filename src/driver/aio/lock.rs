@@ -124,6 +124,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
         let mut now = acquiring.acquisition.began();
         loop {
             while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition, now) {
+                acquiring.acquisition.await_its_turn();
                 self.listener.iter().for_each(ReleaseListener::keep_listening);
                 wake_up.wait_async(pause).await;
                 now = host::mono();
@@ -132,7 +133,7 @@ impl<C: Carrier + Clone + 'static> Lock<C> {
             if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
                 return Ok(won);
             }
-            waiting.begin_attempt(&acquiring.acquisition, now);
+            waiting.begin_attempt(&mut acquiring.acquisition, now);
             let (tried, attempt) = acquiring.attempt(now).await?;
             acquiring = tried;
             let Some(pause) = waiting.after(&attempt, &acquiring.acquisition) else {

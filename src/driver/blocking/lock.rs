@@ -185,6 +185,7 @@ impl<C: Carrier + 'static> Lock<C> {
         let mut now = acquiring.acquisition.began();
         loop {
             while let Some((pause, wake_up)) = waiting.spoken_for(&acquiring.acquisition, now) {
+                acquiring.acquisition.await_its_turn();
                 wake_up.wait(pause);
                 now = host::mono();
             }
@@ -192,7 +193,7 @@ impl<C: Carrier + 'static> Lock<C> {
             if let Some(won) = granted.and_then(|hold| acquiring.take(hold)) {
                 return Ok(won);
             }
-            waiting.begin_attempt(&acquiring.acquisition, now);
+            waiting.begin_attempt(&mut acquiring.acquisition, now);
             let attempt = acquiring.attempt(now);
             match waiting.after(&attempt, &acquiring.acquisition) {
                 Some(pause) if pass(&attempt, pause, waiting.wake_up()) => now = host::mono(),

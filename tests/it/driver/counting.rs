@@ -94,3 +94,28 @@ fn every_event_has_its_target<W: World>() {
     drop(guard);
     logged(("lockshift::driver::release", Level::Warn, "had been lost before its release"));
 }
+
+/// While another waiter of the program speaks for it, it sends nothing.
+#[cfg(feature = "tokio")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_is_given_up_before_its_first_attempt_is_counted() {
+    use lockshift::driver::aio::{Lock, ReleaseListener};
+    use lockshift::modern::Publish;
+    use tokio::time::timeout;
+
+    let server = Server::start();
+    let listener = ReleaseListener::new(server.client());
+    let connection = server.client().get_multiplexed_async_connection().await.unwrap();
+    let lock = Lock::new(connection, token(AN_HOUR).announced(Publish::Everywhere)).notified_by(&listener);
+    let Ok(Attempt::Won(guard)) = lock.try_acquire().await else { panic!("the lock is free") };
+    let wait = Wait::notified();
+    let mut bob = Box::pin(lock.acquire(&wait));
+    assert!(timeout(ms(20), &mut bob).await.is_err(), "it is held");
+    assert!(timeout(ms(20), lock.acquire(&wait)).await.is_err(), "Carol's turn does not come");
+    assert_eq!(lock.counters().counted().refused, 1, "Carol");
+    drop(bob);
+    let counted = lock.counters().counted();
+    assert_eq!((counted.acquired, counted.refused), (1, 2));
+    assert!(counted.waited >= ms(60), "40 and 20: {counted:?}");
+    drop(guard);
+}
