@@ -32,6 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(300);
 ///
 /// A failed attempt adds a place to the queue. A client that stops trying must [`withdraw`](Locker::withdraw); otherwise
 /// the other waiters wait until its place expires.
+///
+/// A release is published to the first waiter alone. One that stops trying after that, and before its next attempt, publishes
+/// nothing to the next, as Redisson's own clients do not: the next one tries when the lease would have ended that it has last
+/// seen. [`FairLock`](crate::FairLock) passes its turn on.
 #[derive(Clone, Debug)]
 pub struct Fair {
     name: Key,
