@@ -6,9 +6,10 @@
 //!
 //! A connection opens when it is first needed and again after it broke, **between commands and never within one**. A
 //! command whose reply did not arrive is not sent again: whether it ran is unknown, and only the protocol that sent it
-//! can tell what that means; a lock repeats such a release where that can do no harm. `MOVED`, `ASK` and `TRYAGAIN` are followed, because such a command was not executed. A
-//! connection that has been idle for a second, or that owes a reply, or that belongs to another runtime, is asked PING before
-//! it is used, so that one that broke meanwhile is replaced and no lock notices.
+//! can tell what that means; a lock repeats such a release where that can do no harm. `MOVED`, `ASK` and `TRYAGAIN` are
+//! followed, because such a command was not executed. A connection that has been idle for a second, or that owes a reply, or
+//! that belongs to another runtime, is asked PING before it is used, so that one that broke meanwhile is replaced and no lock
+//! notices.
 //!
 //! Many tasks share a connection best by [`aio::Batching`], which sends together what their locks send at the same time; the
 //! locks of [`aio::Locks`](crate::aio::Locks) use it.

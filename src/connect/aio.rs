@@ -29,8 +29,8 @@ use crate::driver::{Unanswered, host, unsent};
 ///
 /// See [the module above](super) for what it does between commands, and never within one. Clones share it, and may send
 /// at the same time, also from several runtimes: one other than that on which it was opened asks PING once a second before it
-/// uses it, as no reply is read once that runtime has ended. For a protocol that uses WATCH and MULTI make one of its own, to one server, and hand it to
-/// [`Lock::on_own_connection`](crate::driver::aio::Lock::on_own_connection).
+/// uses it, as no reply is read once that runtime has ended. For a protocol that uses WATCH and MULTI make one of its own, to
+/// one server, and hand it to [`Lock::on_own_connection`](crate::driver::aio::Lock::on_own_connection).
 #[derive(Clone)]
 pub struct Connection(Arc<SharedParts>);
 

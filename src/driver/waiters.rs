@@ -1,10 +1,10 @@
 //! The waiters for releases, and which of them a message wakes. It sends nothing and reads no clock.
 //!
 //! All waiters of one process share one connection. A message wakes one waiter if it is `0`, the waiter of that name if
-//! it is a token or begins with one and a colon, and all waiters otherwise. A waiter that was woken and makes no use of it passes the wake-up on, so that
-//! no release is missed, and no release wakes a crowd. So does one that is refused where its lock needs other keys as well,
-//! as the key that was released may still be free. A wake-up by name is not passed on: the protocol has chosen the
-//! waiter, and chooses the next one when that waiter leaves its queue.
+//! it is a token or begins with one and a colon, and all waiters otherwise. A waiter that was woken and makes no use of it
+//! passes the wake-up on, so that no release is missed, and no release wakes a crowd. So does one that is refused where its
+//! lock needs other keys as well, as the key that was released may still be free. A wake-up by name is not passed on: the
+//! protocol has chosen the waiter, and chooses the next one when that waiter leaves its queue.
 //!
 //! Waiters that are alike take turns: one that has not been woken, and is not the first, sleeps on instead of trying, for a
 //! while after the last attempt of another, after a release of this program, and after a message that wakes one. So a client

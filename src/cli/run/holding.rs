@@ -12,7 +12,7 @@ use crate::cli::run_carrier::RunCarrier;
 use crate::cli::server::ServerChoice;
 use crate::cli::{failure, os_error, signals};
 use crate::driver::blocking::Guard;
-use crate::driver::{Answer, Error, Renewal, host};
+use crate::driver::{Answer, Error, Renewal, host, what_remains};
 use crate::lock::{Extended, LateRelease, Locker, Released};
 use crate::report::{self, Ran, whole_millis};
 use crate::wire::Transcript;
@@ -138,7 +138,7 @@ impl Holding<'_> {
                 report::Released::Intruded
             }
             Ok(Answer::Unknown(unknown)) => {
-                self.messages.warn(format_args!("{unknown}: if the lock was not released, its lease ends it"));
+                self.messages.warn(format_args!("{unknown}; {}", what_remains(locker.expires())));
                 report::Released::Unknown
             }
             Err(error) => {
