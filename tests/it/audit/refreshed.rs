@@ -133,7 +133,7 @@ fn held_for_long(acquire: &str, release: &str, times: u64, extend: impl Fn(u64) 
 /// A conversation grows with every extension, and so must not the time to read the next one.
 #[test]
 fn a_lock_that_is_extended_for_days_is_one_hold() {
-    const TIMES: u64 = 20_000;
+    const TIMES: u64 = 10_000;
     let token = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
     let by_token = held_for_long(
         &format!(r#""SET" "lock" "{token}" "NX" "PX" "30000""#),
