@@ -45,8 +45,7 @@ pub enum Released {
     StillHeld,
     /// Ours was released; another client had written into the key meanwhile.
     Intruded,
-    /// The server could not be reached or refused, or a reply was lost: if the lock is still there, its lease ends it, if it has
-    /// one.
+    /// The server could not be reached or refused, or a reply was lost: if the lock is still there, its lease ends it, if any.
     Unknown,
 }
 
