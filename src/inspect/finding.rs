@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::hazard::{Hazard, Severity};
-use super::member::{Member, Place};
+use super::member::{Member, MigrationKey};
 use super::reader::{Reaction, Reader, readers};
 use super::sight::Sight;
 use super::token::TokenForm;
@@ -57,7 +57,7 @@ impl Finding {
         Self::judged(sight, place, writers, members)
     }
 
-    fn judged(sight: Sight, place: Place, writers: Vec<Writer>, fleet: Vec<Member>) -> Self {
+    fn judged(sight: Sight, place: MigrationKey, writers: Vec<Writer>, fleet: Vec<Member>) -> Self {
         let value = sight.value.as_deref();
         let holders = writers.iter().find_map(|writer| writer.member.protocol().holders(&sight.fields));
         let holders = holders.unwrap_or_default();
@@ -93,10 +93,10 @@ impl Finding {
 }
 
 /// Which of the two keys of a migration this is: of no fleet without a bridge, unless a bridge has written the value.
-fn place(sight: &Sight, fleet: &[Member]) -> Place {
+fn place(sight: &Sight, fleet: &[Member]) -> MigrationKey {
     let is_named_so = || is_new_key(&sight.key) && fleet.iter().any(Member::has_new_key);
     let is_new = is_named_so() || sight.value.as_deref().is_some_and(is_token_of_bridge);
-    if is_new { Place::NewKey } else { Place::OldKey }
+    if is_new { MigrationKey::NewKey } else { MigrationKey::OldKey }
 }
 
 /// Every protocol of the catalogue that could have written it.

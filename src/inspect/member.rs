@@ -51,10 +51,10 @@ impl Member {
     }
 
     /// Whether it looks into such a key.
-    pub(super) fn looks_into(&self, place: Place) -> bool {
+    pub(super) fn looks_into(&self, place: MigrationKey) -> bool {
         match self.keys {
-            LookedInto::Old => place == Place::OldKey,
-            LookedInto::New => place == Place::NewKey,
+            LookedInto::Old => place == MigrationKey::OldKey,
+            LookedInto::New => place == MigrationKey::NewKey,
             LookedInto::Both | LookedInto::Named => true,
         }
     }
@@ -67,7 +67,7 @@ impl Member {
 
 /// Which of the two keys of a migration a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum MigrationKey {
     /// That of old clients, or of any lock without a bridge.
     OldKey,
     /// That of new clients, beside it.

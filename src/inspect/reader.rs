@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::member::{Member, Place, TYPICAL};
+use super::member::{Member, MigrationKey, TYPICAL};
 use crate::bridge::OldKey;
 use crate::legacy::{Dialect, Keys, Lock, Looks, Missing, Takeover};
 use crate::protocols::KeyType;
@@ -35,7 +35,7 @@ pub enum Reaction {
 /// What each of these would do about this value.
 pub(super) fn readers(
     value: &[u8],
-    place: Place,
+    place: MigrationKey,
     now: UnixTime,
     asked: impl IntoIterator<Item = Member>,
 ) -> Vec<Reader> {
@@ -44,7 +44,7 @@ pub(super) fn readers(
     let at_last = Reading { wall: now.wall.saturating_add(FOR_EVER), mono: now.mono.saturating_add(FOR_EVER) };
     let reader = |member: Member| {
         let would = |at| match (member.old_key(), member.protocol().dialect()) {
-            (Some(old_key), _) if place == Place::OldKey => Reaction::by(old_key, value, at),
+            (Some(old_key), _) if place == MigrationKey::OldKey => Reaction::by(old_key, value, at),
             (Some(_), _) => Reaction::WaitForTheKeyToGo,
             // It looks at its other key, and takes over in the end, when that has expired.
             (None, Some(dialect)) if dialect.keys == Keys::OwnerAndExpiry && dialect.form.matches(value) => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::member::{Member, Place};
+use super::member::{Member, MigrationKey};
 use super::sight::Sight;
 use super::token::TokenForm;
 use crate::legacy::{Clock, Dialect, Keys, Moment};
@@ -84,7 +84,7 @@ pub(super) fn is_part_of_lock(key: &Key) -> bool {
 }
 
 /// Those of the fleet that could have written it, if any could; else all writers: a stranger has written it.
-pub(super) fn within(fleet: &[Member], writers: Vec<Writer>, sight: &Sight, place: Place) -> Vec<Writer> {
+pub(super) fn within(fleet: &[Member], writers: Vec<Writer>, sight: &Sight, place: MigrationKey) -> Vec<Writer> {
     let of_row = |writer: &Writer| {
         let members = fleet.iter().filter(|it| it.old_key().is_none() && it.protocol() == writer.member.protocol());
         let ends_at = writer.ends_at;
@@ -102,12 +102,12 @@ impl Writer {
     }
 
     /// This bridge or client behind a guard, if it could have written the value: it writes in one form only.
-    fn beside_old(member: &Member, sight: &Sight, place: Place) -> Option<Self> {
+    fn beside_old(member: &Member, sight: &Sight, place: MigrationKey) -> Option<Self> {
         let (old_key, value) = (member.old_key()?, sight.value.as_deref()?);
         let ends_at = match place {
-            Place::NewKey if is_token_of_bridge(value) && old_key.writes_beside(value) => None,
-            Place::OldKey if old_key.writes(value) => old_key.ends_at(value),
-            Place::NewKey | Place::OldKey => return None,
+            MigrationKey::NewKey if is_token_of_bridge(value) && old_key.writes_beside(value) => None,
+            MigrationKey::OldKey if old_key.writes(value) => old_key.ends_at(value),
+            MigrationKey::NewKey | MigrationKey::OldKey => return None,
         };
         let could = ends_at.is_none_or(|moment| is_believable(moment, sight.at));
         could.then(|| Self { member: member.clone(), ends_at })
