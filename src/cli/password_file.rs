@@ -23,7 +23,7 @@ impl PasswordFile {
         Ok(Self { path: path.to_owned(), is_regular, last })
     }
 
-    /// The password that it contains now. If it cannot be read, that is said, and it is the last one that was read.
+    /// The password that it contains now. If it cannot be read, a warning is printed, and it is the last one that was read.
     pub(super) fn password(&self) -> String {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_regular {
@@ -36,7 +36,7 @@ impl PasswordFile {
     }
 }
 
-/// The password in a file, or a sentence that says why there is none.
+/// The password in a file, or the reason why there is none, as a sentence.
 fn read(path: &Path) -> Result<String, String> {
     let shown = path.display();
     let bytes =

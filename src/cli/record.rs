@@ -30,7 +30,7 @@ use sink::Sink;
 ///
 /// It ends after the time given by --for, or when it is asked to (Ctrl-C), and never in the middle of a line. If it is behind
 /// the server when the time has passed, it goes on with what the server had run until then, for ten seconds at most; what is
-/// missing after that, or when it is asked to end, is said on standard error. A file gets its name, in place of one of that
+/// missing after that, or when it is asked to end, is reported on standard error. A file gets its name, in place of one of that
 /// name, when it is complete; a recording that is killed leaves none. If the server is lost or the disk is full, what came
 /// before is kept, the last line says so, and `audit` then gives no verdict. With --json each line is an object with the fields
 /// at, database, client and command; `audit` reads only the other form.
