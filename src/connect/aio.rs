@@ -12,9 +12,9 @@ use std::time::Duration;
 use lockshift_wire::{Command, MonoTime, NodeReply, Reply};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Id;
 
-use super::batch::BatchingConnection;
+use super::batch::{BatchingConnection, Sending};
 use super::delivery::{Delivery, Next, is_to_be_asked};
 use super::node::Node;
 use super::routing;
@@ -55,15 +55,13 @@ struct Slot {
     opening: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// An open connection to one server. Clones are the same.
+/// An open connection to one server. Clones are the same: each command of each task makes one, at the cost of one counter.
 #[derive(Clone)]
-struct Open {
-    connection: Arc<BatchingConnection>,
-    peer: Arc<Peer>,
-}
+struct Open(Arc<OpenConnection>);
 
-/// The server at the other end of an open connection.
-struct Peer {
+struct OpenConnection {
+    connection: Arc<BatchingConnection>,
+    /// The server at the other end.
     node: Node,
     answered: LastAnswer,
     answered_elsewhere: AnswersElsewhere,
@@ -75,18 +73,18 @@ struct Peer {
 struct AnswersElsewhere(Mutex<Vec<(Id, MonoTime)>>);
 
 impl AnswersElsewhere {
-    /// Notes an answer to a task of the runtime that runs this.
-    fn note(&self, sent: MonoTime) {
-        let Ok(here) = Handle::try_current() else { return };
+    /// Notes the answer to what was sent then.
+    fn note(&self, sent: Sending) {
+        let Some(here) = sent.runtime else { return };
         let mut answers = self.answers();
-        answers.retain(|(runtime, answered)| *runtime != here.id() && !is_to_be_asked(Some(*answered), sent));
-        answers.push((here.id(), sent));
+        answers.retain(|(runtime, answered)| *runtime != here && !is_to_be_asked(Some(*answered), sent.at));
+        answers.push((here, sent.at));
     }
 
-    /// Whether a task of the runtime that runs this had an answer just before `now`.
-    fn is_fresh(&self, now: MonoTime) -> bool {
-        let is_here = |runtime: Id| Handle::try_current().is_ok_and(|here| here.id() == runtime);
-        self.answers().iter().any(|(runtime, answered)| is_here(*runtime) && !is_to_be_asked(Some(*answered), now))
+    /// Whether a task of the same runtime had an answer just before this is sent.
+    fn is_fresh(&self, now: Sending) -> bool {
+        let is_here = |runtime| now.runtime == Some(runtime);
+        self.answers().iter().any(|(runtime, answered)| is_here(*runtime) && !is_to_be_asked(Some(*answered), now.at))
     }
 
     fn answers(&self) -> MutexGuard<'_, Vec<(Id, MonoTime)>> {
@@ -118,39 +116,49 @@ const ORIGIN: MonoTime = MonoTime::since_origin(Duration::ZERO);
 impl Open {
     fn to(node: &Node, connection: MultiplexedConnection) -> Self {
         let (answered, answered_elsewhere) = (LastAnswer(AtomicU64::new(0)), AnswersElsewhere::default());
-        let peer = Peer { node: node.clone(), answered, answered_elsewhere };
-        peer.answered.note(Some(host::mono()));
-        Self { connection: Arc::new(BatchingConnection::new(connection)), peer: Arc::new(peer) }
+        answered.note(Some(host::mono()));
+        let connection = Arc::new(BatchingConnection::new(connection));
+        Self(Arc::new(OpenConnection { connection, node: node.clone(), answered, answered_elsewhere }))
     }
 
     fn node(&self) -> &Node {
-        &self.peer.node
+        &self.0.node
     }
 
-    /// Whether it was in use just before `now`, so that it is open on both sides as far as a client can find out without asking.
-    fn is_fresh(&self, now: MonoTime) -> bool {
-        let is_read = || self.connection.is_of_this_runtime() || self.peer.answered_elsewhere.is_fresh(now);
-        !is_to_be_asked(self.peer.answered.get(), now) && is_read()
+    /// The connection itself, for what is sent alone.
+    fn alone(&self) -> MultiplexedConnection {
+        self.0.connection.alone()
+    }
+
+    /// Whether a task of the runtime on which it was opened sends this.
+    fn is_at_home(&self, sending: Sending) -> bool {
+        self.0.connection.is_at_home(sending)
+    }
+
+    /// Whether it was in use just before, so that it is open on both sides as far as a client can find out without asking.
+    fn is_fresh(&self, sending: Sending) -> bool {
+        let is_read = self.is_at_home(sending) || self.0.answered_elsewhere.is_fresh(sending);
+        !is_to_be_asked(self.0.answered.get(), sending.at) && is_read
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
     async fn answers(&self) -> bool {
-        let sent = host::mono();
-        let answer = self.connection.alone().send_packed_command(&cmd("PING")).await;
-        self.note(&answer, sent);
+        let sending = Sending::now();
+        let answer = self.alone().send_packed_command(&cmd("PING")).await;
+        self.note(&answer, sending);
         answer.is_ok()
     }
 
-    fn note<T>(&self, answer: &RedisResult<T>, sent: MonoTime) {
+    fn note<T>(&self, answer: &RedisResult<T>, sending: Sending) {
         let owes_reply = answer.as_ref().is_err_and(RedisError::is_io_error);
-        self.peer.answered.note((!owes_reply).then_some(sent));
-        if !owes_reply && !self.connection.is_of_this_runtime() {
-            self.peer.answered_elsewhere.note(sent);
+        self.0.answered.note((!owes_reply).then_some(sending.at));
+        if !owes_reply && !self.is_at_home(sending) {
+            self.0.answered_elsewhere.note(sending);
         }
     }
 
     fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.peer, &other.peer)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -208,8 +216,8 @@ impl OpenState {
 
     /// The connection to this node, if it is in use just now, or in a transaction: another connection would not know what this
     /// one watches.
-    fn usable(&self, node: &Node, now: MonoTime) -> Option<Open> {
-        self.open_to(node).filter(|open| self.transaction.is_open() || open.is_fresh(now)).cloned()
+    fn usable(&self, node: &Node, sending: Sending) -> Option<Open> {
+        self.open_to(node).filter(|open| self.transaction.is_open() || open.is_fresh(sending)).cloned()
     }
 }
 
@@ -220,9 +228,9 @@ impl SharedParts {
     }
 
     /// The connection for this slot, if it is known and open. Otherwise [`reached`](Self::reached) finds and opens it.
-    fn at_hand(&self, slot: Option<u16>, now: MonoTime) -> Option<Open> {
+    fn at_hand(&self, slot: Option<u16>, sending: Sending) -> Option<Open> {
         let state = self.state();
-        state.usable(state.topology.as_ref()?.target(slot), now)
+        state.usable(state.topology.as_ref()?.target(slot), sending)
     }
 
     /// Where a command for this slot goes.
@@ -260,7 +268,7 @@ impl SharedParts {
 
     async fn slots(self: &Arc<Self>, node: &Node) -> RedisResult<SlotTable> {
         let open = self.opened(node).await?;
-        SlotTable::from_reply(node, open.connection.alone().req_packed_command(&slots_command()).await?)
+        SlotTable::from_reply(node, open.alone().req_packed_command(&slots_command()).await?)
     }
 
     async fn named_master(&self, sentinel: &Node, service: &str, template: &Node) -> RedisResult<Node> {
@@ -275,7 +283,7 @@ impl SharedParts {
 
     /// The connection to this node, which is open.
     async fn opened(self: &Arc<Self>, node: &Node) -> RedisResult<Open> {
-        if let Some(open) = self.state().usable(node, host::mono()) {
+        if let Some(open) = self.state().usable(node, Sending::now()) {
             return Ok(open);
         }
         let (shared, node) = (Arc::clone(self), node.clone());
@@ -293,7 +301,7 @@ impl SharedParts {
         let open = self.state().open_to(node).cloned();
         if let Some(open) = open {
             // Another task may have asked, or opened it, meanwhile.
-            if self.state().transaction.is_open() || open.is_fresh(host::mono()) || open.answers().await {
+            if self.state().transaction.is_open() || open.is_fresh(Sending::now()) || open.answers().await {
                 return Ok(open);
             }
             self.state().slot(node).open = None;
@@ -327,8 +335,8 @@ impl SharedParts {
     }
 
     /// Notes what became of a command that was sent then.
-    fn note<T>(&self, open: &Open, answer: &RedisResult<T>, sent: MonoTime) {
-        open.note(answer, sent);
+    fn note<T>(&self, open: &Open, answer: &RedisResult<T>, sending: Sending) {
+        open.note(answer, sending);
         if let Err(error) = answer
             && (error.is_io_error() || error.is_unrecoverable_error())
         {
@@ -355,9 +363,9 @@ impl SharedParts {
         let node = self.target(None).await?;
         let open = self.state().open_to(&node).cloned();
         let open = open.ok_or_else(|| unsent(io::Error::from(io::ErrorKind::NotConnected).into()))?;
-        let sent = host::mono();
-        let answer = open.connection.alone().send_packed_command(command).await;
-        self.note(&open, &answer, sent);
+        let sending = Sending::now();
+        let answer = open.alone().send_packed_command(command).await;
+        self.note(&open, &answer, sending);
         answer
     }
 
@@ -367,26 +375,26 @@ impl SharedParts {
             return Box::pin(self.request_here(&command.cmd())).await;
         }
         let slot = if self.server.is_cluster() { routing::slot(&command.cmd().get_packed_command()) } else { None };
-        let mut now = host::mono();
-        let mut delivery = Delivery::begin(now, self.server.timeouts.response);
+        let mut sending = Sending::now();
+        let mut delivery = Delivery::begin(sending.at, self.server.timeouts.response);
         let mut asked: Option<Node> = None;
         loop {
             let (open, answer);
             match asked.take() {
                 None => {
-                    open = match self.at_hand(slot, now) {
+                    open = match self.at_hand(slot, sending) {
                         Some(open) => open,
                         // In a box: every command would have room for it otherwise.
                         None => Box::pin(self.reached(slot, &mut delivery)).await?,
                     };
-                    answer = command.over(&open).await;
+                    answer = command.over(&open, sending).await;
                 }
                 Some(node) => {
                     open = Box::pin(self.opened(&node)).await.map_err(unsent)?;
                     answer = Box::pin(command.over_asking(&open)).await;
                 }
             }
-            self.note(&open, &answer, now);
+            self.note(&open, &answer, sending);
             match delivery.after(&answer, host::mono) {
                 Next::Answer => {
                     if Transaction::is_changed_by(name, answer.is_ok()) {
@@ -409,7 +417,7 @@ impl SharedParts {
                 Next::Ask { host, port } => asked = Some(open.node().moved_to(&host, port)),
                 Next::Pause(pause) => Box::pin(host::sleep_async(pause)).await,
             }
-            now = host::mono();
+            sending = Sending::now();
         }
     }
 }
@@ -438,13 +446,13 @@ impl Outgoing<'_> {
         }
     }
 
-    async fn over(&self, open: &Open) -> RedisResult<Value> {
+    async fn over(&self, open: &Open, sending: Sending) -> RedisResult<Value> {
         match self {
             Self::Lock(command) if !routing::is_named_about_its_connection(command.name()) => {
-                open.connection.send(command).await
+                open.0.connection.send(command, sending).await
             }
             // In a box: what is sent together has no use for that much room.
-            Self::Lock(_) | Self::Program(_) => open.connection.alone().req_packed_command(&self.cmd()).await,
+            Self::Lock(_) | Self::Program(_) => open.alone().req_packed_command(&self.cmd()).await,
         }
     }
 
@@ -453,7 +461,7 @@ impl Outgoing<'_> {
         // In one piece: nothing that another task sends may come between the two.
         let mut both = Pipeline::new();
         both.cmd("ASKING").add_command(self.cmd().into_owned());
-        let answers = open.connection.alone().req_packed_commands(&both, 1, 1).await;
+        let answers = open.alone().req_packed_commands(&both, 1, 1).await;
         answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil))
     }
 }
@@ -488,9 +496,9 @@ impl ConnectionLike for Connection {
             let slot = if is_cluster { routing::slot(&commands.get_packed_pipeline()) } else { None };
             let mut delivery = Delivery::begin(host::mono(), self.0.server.timeouts.response);
             let open = self.0.reached(slot, &mut delivery).await?;
-            let sent = host::mono();
-            let answers = open.connection.alone().req_packed_commands(commands, offset, count).await;
-            self.0.note(&open, &answers, sent);
+            let sending = Sending::now();
+            let answers = open.alone().req_packed_commands(commands, offset, count).await;
+            self.0.note(&open, &answers, sending);
             answers
         })
     }

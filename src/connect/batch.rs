@@ -31,6 +31,22 @@ const LARGEST: usize = 64;
 /// A command that finds a batch as old as this sends it along at once: the thread that was to send it is busy.
 const LATE: Duration = Duration::from_millis(20);
 
+/// When something is sent, and the runtime whose task sends it. Asking for that runtime costs two changes of a counter which all
+/// its threads share, so it is asked for once for each command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    pub(super) at: MonoTime,
+    /// `None` outside of a runtime.
+    pub(super) runtime: Option<Id>,
+}
+
+impl Sending {
+    /// Now, by the task that runs this.
+    pub(super) fn now() -> Self {
+        Self { at: host::mono(), runtime: Handle::try_current().ok().map(|runtime| runtime.id()) }
+    }
+}
+
 /// An open connection, whose tasks send together.
 pub(super) struct BatchingConnection {
     connection: MultiplexedConnection,
@@ -98,8 +114,8 @@ impl BatchingConnection {
 
     /// Sends a command, together with those of other tasks where several are under way. A command is not sent if this future is
     /// dropped before.
-    pub(super) async fn send(self: &Arc<Self>, command: &Command) -> RedisResult<Value> {
-        match self.way(command) {
+    pub(super) async fn send(self: &Arc<Self>, command: &Command, sending: Sending) -> RedisResult<Value> {
+        match self.way(command, sending) {
             // In a box: what is sent together has no use for that much room.
             Way::Alone(_under_way) => self.alone().req_packed_command(&cmd(command)).await,
             Way::Together { answer, is_first, due } => {
@@ -116,20 +132,18 @@ impl BatchingConnection {
         }
     }
 
-    fn way(&self, command: &Command) -> Way<'_> {
-        let is_of_this_runtime = self.is_of_this_runtime();
+    fn way(&self, command: &Command, sending: Sending) -> Way<'_> {
         let mut state = self.state();
         let few = if state.is_crowded { 1 } else { FEW };
-        if state.under_way < few || !is_of_this_runtime {
+        if state.under_way < few || !self.is_at_home(sending) {
             state.under_way += 1;
             return Way::Alone(UnderWay(self));
         }
         let (sender, answer) = oneshot::channel();
         state.next.commands.push(BatchedCommand { cmd: cmd(command), answer: sender });
-        let now = host::mono();
-        let begun = *state.next.begun.get_or_insert(now);
+        let begun = *state.next.begun.get_or_insert(sending.at);
         let is_first = state.next.commands.len() == 1;
-        let is_due = state.next.commands.len() == LARGEST || now.saturating_since(begun) >= LATE;
+        let is_due = state.next.commands.len() == LARGEST || sending.at.saturating_since(begun) >= LATE;
         Way::Together { answer, is_first, due: is_due.then(|| mem::take(&mut state.next)) }
     }
 
@@ -155,9 +169,9 @@ impl BatchingConnection {
         }
     }
 
-    /// Whether the caller is run by the runtime on which the connection was opened.
-    pub(super) fn is_of_this_runtime(&self) -> bool {
-        Handle::try_current().is_ok_and(|runtime| runtime.id() == self.runtime)
+    /// Whether a task of the runtime on which it was opened sends this.
+    pub(super) fn is_at_home(&self, sending: Sending) -> bool {
+        sending.runtime == Some(self.runtime)
     }
 
     fn begin_batch(&self, commands: usize) -> UnderWay<'_> {
@@ -272,7 +286,7 @@ mod tests {
         let tasks = (0..TASKS).map(|number| {
             let (connection, answered) = (Arc::clone(&connection), Arc::clone(&answered));
             tokio::spawn(async move {
-                let reply = connection.send(&echo(number)).await;
+                let reply = connection.send(&echo(number), Sending::now()).await;
                 answered.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(reply, Ok(Value::Int(i64::try_from(number).unwrap())));
             })
@@ -304,8 +318,8 @@ mod tests {
     async fn what_no_task_will_send_any_more_ends_with_an_error() {
         let (_allow, allowed) = channel();
         let connection = connected(&answering(allowed)).await;
-        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number)));
-        let Way::Together { answer, is_first: true, due: None } = connection.way(&echo(FEW)) else {
+        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number), Sending::now()));
+        let Way::Together { answer, is_first: true, due: None } = connection.way(&echo(FEW), Sending::now()) else {
             panic!("several are under way")
         };
         drop(NextSender { connection: Arc::clone(&connection), is_done: false }.send());
@@ -316,10 +330,10 @@ mod tests {
     async fn what_was_given_up_before_it_was_sent_is_not_sent() {
         let (allow, allowed) = channel();
         let connection = connected(&answering(allowed)).await;
-        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number)));
+        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number), Sending::now()));
         let (given_up, kept) = (echo(1), echo(2));
-        let mut giving_up = Box::pin(connection.send(&given_up));
-        let mut keeping = Box::pin(connection.send(&kept));
+        let mut giving_up = Box::pin(connection.send(&given_up, Sending::now()));
+        let mut keeping = Box::pin(connection.send(&kept, Sending::now()));
         poll_fn(|context| {
             assert!(giving_up.as_mut().poll(context).is_pending() && keeping.as_mut().poll(context).is_pending());
             Poll::Ready(())
@@ -335,13 +349,13 @@ mod tests {
     async fn a_batch_that_is_late_is_sent_with_the_next_command() {
         let (allow, allowed) = channel();
         let connection = connected(&answering(allowed)).await;
-        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number)));
-        let Way::Together { answer, is_first: true, due: None } = connection.way(&echo(1)) else {
+        let _under_way: [Way<'_>; FEW] = std::array::from_fn(|number| connection.way(&echo(number), Sending::now()));
+        let Way::Together { answer, is_first: true, due: None } = connection.way(&echo(1), Sending::now()) else {
             panic!("several are under way")
         };
         sleep(LATE).await;
         allow.send(2).unwrap();
-        assert_eq!(timeout(PATIENCE, connection.send(&echo(2))).await.unwrap(), Ok(Value::Int(2)));
+        assert_eq!(timeout(PATIENCE, connection.send(&echo(2), Sending::now())).await.unwrap(), Ok(Value::Int(2)));
         assert_eq!(answer.await, Ok(Ok(Value::Int(1))));
     }
 
@@ -355,16 +369,16 @@ mod tests {
         let still = Builder::new_current_thread().enable_all().build().unwrap();
         let connection = runtime.block_on(connected(&client));
         let _under_way: [Way<'_>; FEW] =
-            runtime.block_on(async { std::array::from_fn(|number| connection.way(&echo(number))) });
+            runtime.block_on(async { std::array::from_fn(|number| connection.way(&echo(number), Sending::now())) });
         let first = echo(5);
-        let mut begun = Box::pin(connection.send(&first));
+        let mut begun = Box::pin(async { connection.send(&first, Sending::now()).await });
         still.block_on(poll_fn(|context| {
             assert!(begun.as_mut().poll(context).is_pending());
             Poll::Ready(())
         }));
         allow.send(3).unwrap();
         for runtime in [&runtime, &other] {
-            let reply = runtime.block_on(async { timeout(PATIENCE, connection.send(&echo(6))).await });
+            let reply = runtime.block_on(async { timeout(PATIENCE, connection.send(&echo(6), Sending::now())).await });
             assert_eq!(reply.expect("it is sent"), Ok(Value::Int(6)));
         }
         drop(allow);
