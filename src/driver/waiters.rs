@@ -18,7 +18,7 @@
 //! Where none has tried for some seconds the first that sleeps is woken to look: one that was woken may be a task that nobody
 //! polls, and an operator who deletes a key publishes nothing. Waiters in a queue try in any case, to keep their places.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use lockshift_lock::{RefusalScope, ReleaseChannel, Token};
@@ -45,7 +45,7 @@ const LOOKS_AFTER: Duration = Duration::from_secs(4);
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
     /// Where the queue of each channel is.
-    channels: BTreeMap<ReleaseChannel, usize>,
+    channels: HashMap<ReleaseChannel, usize>,
     queues: Vec<Channel>,
     /// The queues of no channel, without waiters: the next channels use them.
     unused: Vec<usize>,
@@ -149,8 +149,8 @@ pub(super) enum Change {
 
 impl WaiterRegistry {
     /// No waiters.
-    pub(super) const fn new() -> Self {
-        Self { channels: BTreeMap::new(), queues: Vec::new(), unused: Vec::new(), next: 0 }
+    pub(super) fn new() -> Self {
+        Self { channels: HashMap::new(), queues: Vec::new(), unused: Vec::new(), next: 0 }
     }
 
     /// Whether there are no waiters.
@@ -174,7 +174,7 @@ impl WaiterRegistry {
         self.subscription(channel) == Some(Subscription::Wanted)
     }
 
-    /// What to send to the server now; it counts as sent. Wakes those that are to look.
+    /// What to send to the server now, in any order; it counts as sent. Wakes those that are to look.
     pub(super) fn due(&mut self, now: MonoTime) -> Vec<Change> {
         let mut due = Vec::new();
         self.channels.values().for_each(|place| self.queues[*place].look(now));
