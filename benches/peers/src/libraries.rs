@@ -101,16 +101,16 @@ pub(crate) enum Kind {
     Bridge,
 }
 
-/// This project, by its driver for tasks.
-pub(crate) struct Lockshift {
+/// This project, by its driver for tasks over this connection.
+pub(crate) struct Lockshift<C> {
     pub(crate) kind: Kind,
-    pub(crate) connection: MultiplexedConnection,
+    pub(crate) connection: C,
     pub(crate) listener: ReleaseListener,
 }
 
 pub(crate) struct LockshiftLock<C>(aio::Lock<C>, Wait);
 
-impl Lockshift {
+impl<C> Lockshift<C> {
     fn locker(&self, key: &str, side: Side) -> Box<dyn Locker> {
         let key = Key::from(key);
         let old = || legacy::find("php-getset").expect("it is in the catalogue");
@@ -129,8 +129,8 @@ impl Lockshift {
     }
 }
 
-impl Library for Lockshift {
-    type Lock = LockshiftLock<MultiplexedConnection>;
+impl<C: aio::Carrier + Clone + Sync + 'static> Library for Lockshift<C> {
+    type Lock = LockshiftLock<C>;
 
     fn lock(&self, key: &str, side: Side) -> Option<Self::Lock> {
         let wait = match self.kind {

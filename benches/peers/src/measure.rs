@@ -154,6 +154,7 @@ pub(crate) fn all(selection: &Selection, programs: &Path) -> Measured {
         "bare",
         "bare-nodelay",
         "lockshift-token",
+        "lockshift-batching",
         "lockshift-locks",
         "rslock",
         "distkit",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use lockshift::connect::Server;
 use lockshift::driver::aio::ReleaseListener;
 use lockshift::driver::{Attempt, Wait};
 use redis::io::tcp::TcpSettings;
@@ -22,13 +23,14 @@ use crate::libraries::{
 use crate::library::{Contended, Library, Load, contend, cycles};
 
 /// The libraries of this language, by the names under which they run.
-pub(crate) const NAMES: [&str; 14] = [
+pub(crate) const NAMES: [&str; 15] = [
     "bare-blocking",
     "lockshift-blocking",
     "redlock-rs",
     "bare",
     "bare-nodelay",
     "lockshift-token",
+    "lockshift-batching",
     "lockshift-locks",
     "rslock",
     "distkit",
@@ -59,6 +61,15 @@ pub(crate) fn serve(name: &str, port: u16) {
         "lockshift-locks" => {
             let locks = runtime.block_on(lockshift::aio::Locks::connect(&url));
             return answer(&runtime, Locks(locks.expect("the server replies")));
+        }
+        "lockshift-batching" => {
+            let server: Server = url.parse().expect("it is well formed");
+            let opened = runtime.block_on(server.connect_async());
+            let connection = opened.expect("the server accepts connections").batching();
+            return answer(
+                &runtime,
+                Lockshift { kind: Kind::Token, connection, listener: ReleaseListener::new(client) },
+            );
         }
         "rslock" => return answer(&runtime, Rslock(rslock::LockManager::new(vec![url]))),
         "distkit" => {
