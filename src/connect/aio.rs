@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use lockshift_wire::{Command, MonoTime, NodeReply, Reply};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, cmd};
 use tokio::runtime::Id;
+use tokio::sync::watch;
 
 use super::batch::{BatchingConnection, Sending};
 use super::delivery::{Delivery, Next, is_to_be_asked};
@@ -42,6 +42,8 @@ struct SharedParts {
 #[derive(Default)]
 struct OpenState {
     topology: Option<Topology>,
+    /// The search for the topology, if one is under way.
+    discovering: Option<Joint<()>>,
     nodes: BTreeMap<Arc<str>, Slot>,
     transaction: Transaction,
 }
@@ -50,9 +52,24 @@ struct OpenState {
 #[derive(Default)]
 struct Slot {
     open: Option<Open>,
-    /// Held by the task that opens it, or asks PING. No caller's future holds it: a caller that does not poll would keep
-    /// all others from the server.
-    opening: Arc<tokio::sync::Mutex<()>>,
+    /// The opening, or the PING before it, if one is under way.
+    opening: Option<Joint<Open>>,
+}
+
+/// What one task does for all that need it meanwhile, so that many do not wait for a server that hangs one behind the other. It is
+/// no caller's future: a caller that does not poll would keep all others from the server.
+struct Joint<T> {
+    /// The runtime that runs the task. Others do not wait for it, because this one may stand still.
+    runtime: Option<Id>,
+    outcome: watch::Receiver<Option<RedisResult<T>>>,
+}
+
+impl<T> Joint<T> {
+    /// How it will end, for a task of this runtime; `None` if it has ended, or is not to be waited for.
+    fn under_way(&self, runtime: Option<Id>) -> Option<watch::Receiver<Option<RedisResult<T>>>> {
+        let is_under_way = self.outcome.has_changed().is_ok() && self.outcome.borrow().is_none();
+        (self.runtime == runtime && is_under_way).then(|| self.outcome.clone())
+    }
 }
 
 /// An open connection to one server. Clones are the same: each command of each task makes one, at the cost of one counter.
@@ -142,11 +159,11 @@ impl Open {
     }
 
     /// Whether it answers PING. An error that the server replies is `Ok` here.
-    async fn answers(&self) -> bool {
+    async fn answers(&self) -> RedisResult<()> {
         let sending = Sending::now();
         let answer = self.alone().send_packed_command(&cmd("PING")).await;
         self.note(&answer, sending);
-        answer.is_ok()
+        answer.map(drop)
     }
 
     fn note<T>(&self, answer: &RedisResult<T>, sending: Sending) {
@@ -233,13 +250,52 @@ impl SharedParts {
         state.usable(state.topology.as_ref()?.target(slot), sending)
     }
 
+    /// Does this in a task, or waits for the one that does it already; `joint` says where that is noted.
+    async fn jointly<T: Clone + Send + Sync + 'static>(
+        self: &Arc<Self>,
+        joint: impl Fn(&mut OpenState) -> &mut Option<Joint<T>> + Send + 'static,
+        work: impl Future<Output = RedisResult<T>> + Send + 'static,
+    ) -> RedisResult<T> {
+        let runtime = Sending::now().runtime;
+        let mut outcome = {
+            let mut state = self.state();
+            let under_way = joint(&mut state).as_ref().and_then(|joint| joint.under_way(runtime));
+            under_way.unwrap_or_else(|| {
+                let (sender, outcome) = watch::channel(None);
+                *joint(&mut state) = Some(Joint { runtime, outcome: outcome.clone() });
+                let (shared, own) = (Arc::clone(self), outcome.clone());
+                tokio::spawn(async move {
+                    let ended = work.await;
+                    // What it has found is kept by those alone that need it.
+                    joint(&mut shared.state()).take_if(|joint| joint.outcome.same_channel(&own));
+                    sender.send_replace(Some(ended));
+                });
+                outcome
+            })
+        };
+        match outcome.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(ended)) => ended.clone(),
+            Ok(None) | Err(_) => Err(io::Error::other("the runtime is shut down").into()),
+        }
+    }
+
     /// Where a command for this slot goes.
     async fn target(self: &Arc<Self>, slot: Option<u16>) -> RedisResult<Node> {
-        if let Some(topology) = &self.state().topology {
-            return Ok(topology.target(slot).clone());
+        loop {
+            if let Some(topology) = &self.state().topology {
+                return Ok(topology.target(slot).clone());
+            }
+            if let Place::Single(node) = &*self.server.place {
+                return Ok(self.state().topology.insert(Topology::One(node.clone())).target(slot).clone());
+            }
+            let shared = Arc::clone(self);
+            let discover = async move {
+                let topology = shared.discover().await?;
+                shared.state().topology = Some(topology);
+                Ok(())
+            };
+            self.jointly(|state| &mut state.discovering, discover).await?;
         }
-        let topology = self.discover().await?;
-        Ok(self.state().topology.insert(topology).target(slot).clone())
     }
 
     async fn discover(self: &Arc<Self>) -> RedisResult<Topology> {
@@ -286,25 +342,27 @@ impl SharedParts {
         if let Some(open) = self.state().usable(node, Sending::now()) {
             return Ok(open);
         }
-        let (shared, node) = (Arc::clone(self), node.clone());
-        match tokio::spawn(async move { shared.reopened(&node).await }).await {
-            Ok(opened) => opened,
-            Err(stopped) if stopped.is_panic() => resume_unwind(stopped.into_panic()),
-            Err(_) => Err(io::Error::other("the runtime is shut down").into()),
-        }
+        let (shared, of, node) = (Arc::clone(self), node.clone(), node.clone());
+        self.jointly(move |state| &mut state.slot(&of).opening, async move { shared.reopened(&node).await }).await
     }
 
     /// The connection to this node if it answers, otherwise a new one.
     async fn reopened(&self, node: &Node) -> RedisResult<Open> {
-        let opening = Arc::clone(&self.state().slot(node).opening);
-        let _one_at_a_time = opening.lock().await;
         let open = self.state().open_to(node).cloned();
         if let Some(open) = open {
             // Another task may have asked, or opened it, meanwhile.
-            if self.state().transaction.is_open() || open.is_fresh(Sending::now()) || open.answers().await {
+            if self.state().transaction.is_open() || open.is_fresh(Sending::now()) {
                 return Ok(open);
             }
-            self.state().slot(node).open = None;
+            match open.answers().await {
+                Ok(()) => return Ok(open),
+                // Another node may be the master by now, or own the slot: that is asked before this one is waited for again.
+                Err(error) if error.is_timeout() && !self.server.is_single() => {
+                    self.close(&open);
+                    return Err(error);
+                }
+                Err(_) => self.close(&open),
+            }
         }
         self.state().transaction = Transaction::default();
         let mut connection = node.open_async(self.server.timeouts).await?;
@@ -343,7 +401,12 @@ impl SharedParts {
             self.state().transaction = Transaction::default();
             // One that only was too slow is kept: what is sent on it next runs after what is under way. If it stays
             // silent, the PING before the next command shows that.
-            if !error.is_timeout() {
+            if error.is_timeout() {
+                if matches!(*self.server.place, Place::Sentinel { .. }) {
+                    // Another server may be the master by now.
+                    self.state().topology = None;
+                }
+            } else {
                 log::debug!(target: "lockshift::connect", "{}: connection closed: {error}", open.node());
                 self.close(open);
             }

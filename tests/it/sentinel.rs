@@ -13,7 +13,7 @@ use redis::cmd;
 
 use crate::cli::{done, lockshift};
 use crate::life::{Over, lives};
-use crate::patience::until;
+use crate::patience::{pause, until};
 use crate::server::{Options, Server, Watched};
 
 impl Watched {
@@ -120,6 +120,30 @@ fn a_task_acquires_on_the_new_master_while_it_waits_through_a_failover() {
     watched.fail_over();
     assert!(matches!(holder.release(), Ok(Answer::Known(Released::Freed))));
     assert!(runtime.block_on(waiter).unwrap(), "it is won on the new master");
+}
+
+/// Each renewal is sent to the master that hangs and has no answer. What follows it goes to the new one.
+#[cfg(feature = "tokio")]
+#[test]
+fn all_locks_of_a_program_outlive_a_master_that_hangs() {
+    const LEASE: Duration = Duration::from_secs(12);
+
+    let watched = Watched::start();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let locks = runtime.block_on(lockshift::aio::Locks::connect(&watched.address())).unwrap();
+    let held: Vec<_> = (0..20)
+        .map(|number| locks.token(format!("k{number}"), LEASE).unwrap())
+        .map(|lock| runtime.block_on(lock.try_acquire()).unwrap().expect("it is free"))
+        .collect();
+    watched.replicate();
+    watched.hang();
+    pause(LEASE);
+    let lost = held.iter().filter(|held| held.is_lost()).count();
+    watched.master.resume();
+    assert_eq!(lost, 0, "of {}", held.len());
+    for held in held {
+        runtime.block_on(held.release()).unwrap();
+    }
 }
 
 #[test]

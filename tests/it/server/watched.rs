@@ -61,13 +61,18 @@ impl Watched {
         self.until_replaced();
     }
 
-    /// Stops the master until the sentinel has made the replica the master by itself, and lets it run again.
-    pub(crate) fn replace(&self) {
+    /// Stops the master, and returns when the sentinel has made the replica the master by itself.
+    pub(crate) fn hang(&self) {
         let mut sentinel = self.sentinel.connect();
         let words = ["SET", "mymaster", "down-after-milliseconds", "300"];
         cmd("SENTINEL").arg(&words).exec(&mut sentinel).expect("it watches mymaster");
         self.master.pause();
         self.until_named();
+    }
+
+    /// The same, and lets the old master run again.
+    pub(crate) fn replace(&self) {
+        self.hang();
         self.master.resume();
         self.until_replaced();
     }
