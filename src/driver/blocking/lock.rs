@@ -20,6 +20,7 @@ use crate::driver::link::at_once;
 use crate::driver::outcome::Attempt;
 use crate::driver::replication::Replication;
 use crate::driver::session::LockSession;
+use crate::driver::undisclaimed::Undisclaimed;
 use crate::driver::wait::Wait;
 use crate::driver::waiting::{Listener, Waiting};
 use crate::driver::wake_up::WakeUp;
@@ -52,6 +53,12 @@ impl<C: Carrier + 'static> Lock<C> {
             listener: None,
             shadow: None,
         }
+    }
+
+    /// The same lock over another connection, as if its own attempts were all it has made.
+    pub(crate) fn over(&self, connection: C) -> Self {
+        let (connection, undisclaimed) = (Arc::new(SharedConnection::new(connection)), Undisclaimed::default());
+        Self { session: LockSession { connection, undisclaimed, ..self.session.clone() }, ..self.clone() }
     }
 
     /// The same lock, with another one taken beside it whenever it is won: nothing else changes for the caller, and how

@@ -1,8 +1,8 @@
 //! A thread that renews one lock.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::driver::watched_lease::WatchedLease;
 /// A thread that renews one lock. It sleeps between two extensions and wakes when it is stopped.
 pub(super) struct Renewing {
     stop: Sender<()>,
-    /// Disconnected when the thread ends.
-    ended: Receiver<()>,
+    /// Disconnected when the thread ends. Behind a mutex, so that threads can share what is held; only the last of them stops it.
+    ended: Mutex<Receiver<()>>,
     thread: JoinHandle<()>,
 }
 
@@ -36,17 +36,18 @@ impl Renewing {
             let _ending: Sender<()> = ending;
             renew(&held, &renewal, &stopped);
         })?;
-        Ok(Self { stop, ended, thread })
+        Ok(Self { stop, ended: Mutex::new(ended), thread })
     }
 
     /// Stops, and waits for an extension under way: when this returns `true` no further one is sent. It returns `false` if the
     /// lease has ended and the extension has not.
     pub(super) fn stop(self, lease: &WatchedLease) -> bool {
         drop(self.stop);
+        let ended = self.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         loop {
             let remaining = lease.remaining(host::mono());
             let patience = if remaining.is_zero() { LONGEST_OVERTIME } else { host::nap(remaining) };
-            match self.ended.recv_timeout(patience) {
+            match ended.recv_timeout(patience) {
                 Err(RecvTimeoutError::Timeout) if remaining.is_zero() => return false,
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
