@@ -58,10 +58,13 @@ const PLACE: Lease = match Lease::new(Duration::from_secs(5)) {
 impl FairLock {
     /// A fair lock on `key` with this lease. Its queue is kept in sibling keys, so all keys are in one hash slot.
     pub fn new(key: Key, lease: Lease) -> Self {
+        // `orders` and `{orders}` have the same siblings. With one queue, a release of one would hand over the other.
+        let [queue, places, channels] =
+            if key.is_hash_tag() { ["own-queue", "own-places", "own-bell:"] } else { ["queue", "places", "bell:"] };
         Self {
-            queue: key.sibling("queue"),
-            places: key.sibling("places"),
-            channels: key.sibling("bell:"),
+            queue: key.sibling(queue),
+            places: key.sibling(places),
+            channels: key.sibling(channels),
             place: PLACE,
             announce: Publish::Everywhere,
             lock: TokenLock::new(key, lease),

@@ -79,7 +79,7 @@ pub(super) fn writers_of_fields(sight: &Sight) -> Vec<Writer> {
 /// Whether it is the set of readers, or of the places in a queue, of the lock in another key, as in `{stock}:readers`: their members
 /// are tokens, as those of a semaphore.
 pub(super) fn is_part_of_lock(key: &Key) -> bool {
-    [&b":readers"[..], b":places"].iter().any(|suffix| key.as_bytes().ends_with(suffix))
+    [&b":readers"[..], b":places", b":own-places"].iter().any(|suffix| key.as_bytes().ends_with(suffix))
         && key.as_bytes().contains(&b'}')
 }
 

@@ -171,7 +171,12 @@ mod tests {
         let members = Reply::Array(vec![Reply::bulk("alice")]);
         assert_eq!(glanced(&[&no_string[..], &[members]].concat()), Ok(Glance::Other), "a table of scores");
         let fits = |key: &str| Shapes::known().fit_member(&key.into(), b"00d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7");
-        assert!(!fits("{stock}:places") && !fits("{stock}:readers") && fits("exports:readers"));
+        assert!(
+            !fits("{stock}:places")
+                && !fits("{stock}:own-places")
+                && !fits("{stock}:readers")
+                && fits("exports:readers")
+        );
     }
 
     #[test]

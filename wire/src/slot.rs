@@ -14,10 +14,25 @@ impl Key {
         crc16(hash_tag(name).unwrap_or(name)) % 16384
     }
 
+    /// Whether the whole name is a hash tag, as `{orders}`: it has the siblings of another key, `orders`.
+    ///
+    /// ```
+    /// use lockshift_wire::Key;
+    /// let are_tags = ["{orders}", "orders", "{orders}:7", "{}", "{a}b}"].map(|name| Key::from(name).is_hash_tag());
+    /// assert_eq!(are_tags, [true, false, false, false, false]);
+    /// ```
+    #[must_use]
+    pub fn is_hash_tag(&self) -> bool {
+        let name = self.as_bytes();
+        name.first() == Some(&b'{') && hash_tag(name).is_some_and(|tag| tag.len() + 2 == name.len())
+    }
+
     /// Another key that belongs to this one and lives in its slot, whatever braces the name holds.
     ///
     /// `orders` has the sibling `{orders}:readers`, `user:{7}` has `user:{7}:readers`. A name with a closing brace but
     /// no hash tag cannot be wrapped; it gets the smallest number that hashes into its slot for a tag.
+    ///
+    /// `orders` and `{orders}` have the same siblings: see [`is_hash_tag`](Self::is_hash_tag).
     ///
     /// ```
     /// use lockshift_wire::Key;
