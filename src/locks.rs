@@ -44,6 +44,12 @@
 //! cut off an attempt that is under way: `acquire_within` of 100 ms took 4 s then, too. With threads a timeout bounds each
 //! reading of a socket: a peer that sends its reply byte by byte is waited for longer.
 //!
+//! # Names of keys
+//!
+//! Some locks need more keys than their own, whose names begin with that of the lock in braces: `{orders}:token` of a bridge on
+//! `orders`, `{orders}:readers`, `{orders}:fence`. A key that is all in braces has the same ones. So of `orders` and `{orders}`, and
+//! the like, use only one: bridges and read/write locks on one of the two wait for those on the other.
+//!
 //! # Processes that fork
 //!
 //! A child has copies of its parent's sockets and none of its threads: what it sends mixes with what its parent sends, and
@@ -53,6 +59,7 @@
 #[cfg(feature = "tokio")]
 pub mod aio;
 
+mod attempters;
 mod blocking;
 mod choose;
 mod error;
@@ -61,4 +68,4 @@ mod pool;
 mod same_names;
 
 pub use blocking::{Held, Lock, Locks};
-pub use error::{AcquireError, ChooseError, ConnectError, ReleaseError, Timeout, WithError};
+pub use error::{AcquireError, ChooseError, ConnectError, ExtendError, ReleaseError, Timeout, WithError};

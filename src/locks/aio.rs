@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::choose::{self, Chosen};
-use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{for_lease, judge, log_unreleased, released};
+use super::error::{AcquireError, ChooseError, ConnectError, ExtendError, ReleaseError, WithError};
+use super::outcome::{extended, for_lease, judge, log_unreleased, released};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::Server;
 use crate::connect::aio::{Batching, Connection};
@@ -255,6 +255,15 @@ impl Held {
                 None => std::future::pending().await,
             }
         }
+    }
+
+    /// Extends the lease by a whole one from now, at once. A renewal does that by itself: this is for a lock
+    /// [without one](Lock::without_renewal), and for work that is about to take long.
+    ///
+    /// # Errors
+    /// [`ExtendError`]: the lock is lost, or the server could not be used.
+    pub async fn extend(&self) -> Result<(), ExtendError> {
+        extended(self.key(), self.0.extend().await)
     }
 
     /// Releases the lock. Dropping this future does not stop it.

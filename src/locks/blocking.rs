@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::attempters::Attempters;
 use super::choose::{self, Chosen};
-use super::error::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
-use super::outcome::{for_lease, judge, log_unreleased, released};
+use super::error::{AcquireError, ChooseError, ConnectError, ExtendError, ReleaseError, WithError};
+use super::outcome::{extended, for_lease, judge, log_unreleased, released};
 use super::pool::{Pool, PooledCarrier};
 use super::same_names::{knowledge_of_a_holder, locks_by_name, settings_of_a_lock};
 use crate::connect::Server;
@@ -82,12 +83,13 @@ impl Locks {
     /// this one. [`legacy`](Self::legacy) and [`protocol`](Self::protocol) protect against that.
     pub fn locker(&self, locker: impl Locker + 'static) -> Lock {
         let pool = self.pool(locker.lease().length());
-        let carrier = PooledCarrier::new(&pool, locker.needs_own_connection() || self.replication.is_some());
-        let mut lock = blocking::Lock::new(carrier, locker).notified_by(&self.shared.listener);
+        let keeps_connection = locker.needs_own_connection() || self.replication.is_some();
+        let mut lock =
+            blocking::Lock::new(PooledCarrier::new(&pool, keeps_connection), locker).notified_by(&self.shared.listener);
         if let Some(replication) = self.replication {
             lock = lock.replicated(replication);
         }
-        Lock { lock, renewal: Some(Renewal::every_third()) }
+        Lock { lock, attempters: Attempters::over(pool, keeps_connection), renewal: Some(Renewal::every_third()) }
     }
 
     /// The connections for locks of this lease.
@@ -104,10 +106,12 @@ impl fmt::Debug for Locks {
     }
 }
 
-/// A lock on one key. Cheap to clone; clones share it.
+/// A lock on one key. Cheap to clone; clones share it, also between threads, which do not wait for each other's replies.
 #[derive(Clone)]
 pub struct Lock {
+    /// What each of the others is a copy of.
     lock: blocking::Lock<PooledCarrier>,
+    attempters: Arc<Attempters>,
     renewal: Option<Renewal>,
 }
 
@@ -120,7 +124,7 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`], but not [`Timeout`](AcquireError::Timeout).
     pub fn try_acquire(&self) -> Result<Option<Held>, AcquireError> {
-        match judge(self.key(), self.lock.try_acquire()) {
+        match judge(self.key(), self.attempters.acquire(&self.lock, blocking::Lock::try_acquire)) {
             Ok(guard) => self.held(guard).map(Some),
             Err(AcquireError::Timeout(_)) => Ok(None),
             Err(error) => Err(error),
@@ -134,7 +138,8 @@ impl Lock {
     /// # Errors
     /// [`AcquireError`]: another client held it until then, or the server could not be used.
     pub fn acquire_within(&self, at_most: Duration) -> Result<Held, AcquireError> {
-        let guard = judge(self.key(), self.lock.acquire(&Wait::notified().for_at_most(at_most)))?;
+        let wait = Wait::notified().for_at_most(at_most);
+        let guard = judge(self.key(), self.attempters.acquire(&self.lock, |lock| lock.acquire(&wait)))?;
         self.held(guard)
     }
 
@@ -212,6 +217,15 @@ impl Held {
         let watch = self.0.watch();
         let warn = move || watch.about_to_be_lost(margin).map(call);
         thread::Builder::new().name("lockshift-on-about-to-be-lost".into()).spawn(warn).map(drop)
+    }
+
+    /// Extends the lease by a whole one from now, at once. A renewal does that by itself: this is for a lock
+    /// [without one](Lock::without_renewal), and for work that is about to take long.
+    ///
+    /// # Errors
+    /// [`ExtendError`]: the lock is lost, or the server could not be used.
+    pub fn extend(&self) -> Result<(), ExtendError> {
+        extended(self.key(), self.0.extend())
     }
 
     /// Releases the lock.

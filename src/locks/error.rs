@@ -100,6 +100,28 @@ impl fmt::Display for Timeout {
 
 impl std::error::Error for Timeout {}
 
+/// Why a lease was not extended.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// The lock had been lost before.
+    #[error("lock key `{0}`: lost before it was extended")]
+    Lost(Key),
+    /// An older client may be working beside this holder: of several keys that are held at once one was not as it had been left.
+    /// The lease was extended all the same.
+    #[error("lock key `{0}`: extended, but an older client may hold it as well")]
+    Intruded(Key),
+    /// The protocol cannot tell its own lock from another's, and so cannot extend it without a race.
+    #[error("lock key `{0}`: this protocol has no safe way to extend a lock")]
+    Unsupported(Key),
+    /// The reply was lost: the lease is extended, or it goes on as it was.
+    #[error("lock key `{}`: the extension was not confirmed", .0.key)]
+    Unknown(#[from] Unknown),
+    /// The server cannot be used, or has refused. The lease goes on as it was.
+    #[error(transparent)]
+    Failed(#[from] driver::Error),
+}
+
 /// Why a lock was not released.
 #[derive(Debug, Error)]
 #[non_exhaustive]

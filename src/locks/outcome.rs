@@ -3,10 +3,10 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use super::error::{AcquireError, ReleaseError, Timeout};
+use super::error::{AcquireError, ExtendError, ReleaseError, Timeout};
 use crate::connect::Server;
 use crate::driver::{Answer, Attempt, Error, Replication, what_remains};
-use crate::lock::Released;
+use crate::lock::{Extended, Released};
 use crate::wire::Key;
 
 /// What an attempt, the last of its wait, came to.
@@ -16,6 +16,17 @@ pub(super) fn judge<G>(key: &Key, attempt: Result<Attempt<G>, Error>) -> Result<
         Attempt::Held(held) => Err(Timeout { key: key.clone(), holder: held.seen, remaining: held.retry_in }.into()),
         Attempt::TooLate => Err(AcquireError::TooSlow(key.clone())),
         Attempt::Unknown(unknown) => Err(unknown.into()),
+    }
+}
+
+/// What an extension came to.
+pub(super) fn extended(key: &Key, answer: Result<Answer<Extended>, Error>) -> Result<(), ExtendError> {
+    match answer? {
+        Answer::Known(Extended::Until(_)) => Ok(()),
+        Answer::Known(Extended::Intruded(_)) => Err(ExtendError::Intruded(key.clone())),
+        Answer::Known(Extended::Lost) => Err(ExtendError::Lost(key.clone())),
+        Answer::Known(Extended::Unsupported) => Err(ExtendError::Unsupported(key.clone())),
+        Answer::Unknown(unknown) => Err(unknown.into()),
     }
 }
 
@@ -46,7 +57,8 @@ pub(super) fn for_lease(server: &Server, lease: Duration, replication: Option<Re
     let exact = server.clone().for_lease(lease);
     let response = exact.response_timeout();
     let response = if response < server.response_timeout() { rounded_down(response) } else { response };
-    exact.answering_within(response + replication.map_or(Duration::ZERO, |replication| replication.within()))
+    let replicas = replication.map_or(Duration::ZERO, |replication| replication.within());
+    exact.answering_within(response.saturating_add(replicas))
 }
 
 fn rounded_down(response: Duration) -> Duration {
@@ -62,6 +74,8 @@ fn short_leases_have_few_timeouts_and_long_ones_that_of_the_server() {
     let replication = Some(Replication::to(1, Duration::from_millis(100)));
     let replicated = for_lease(&server, Duration::from_secs(1), replication);
     assert_eq!(replicated.response_timeout(), Duration::from_millis(356));
+    let patient = Some(Replication::to(1, Duration::MAX));
+    assert_eq!(for_lease(&server, Duration::from_secs(30), patient).response_timeout(), Duration::MAX);
     let hasty = server.answering_within(Duration::from_millis(150));
     assert_eq!(for_lease(&hasty, Duration::from_secs(1), None).response_timeout(), Duration::from_millis(150));
 }

@@ -51,6 +51,9 @@ macro_rules! locks_by_name {
         /// A lock by its name in `lockshift protocols`, with options: `token-fenced`, `redisson,kind=fair`. A key of another type
         /// is not acquired, as with [`legacy`](Self::legacy).
         ///
+        /// The holder of a lock that is entered again, as `reentrant` and `redisson`, is the thread; with tasks it is the task. So
+        /// futures that one task polls, as those of `join!` and `select!`, enter such a lock together: spawn a task for each.
+        ///
         /// # Errors
         /// [`ChooseError`]: there is no such lock, it needs several servers, or the lease is impossible.
         pub fn protocol(&self, name: &str, key: impl Into<Key>, lease: Duration) -> Result<Lock, ChooseError> {

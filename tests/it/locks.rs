@@ -1,10 +1,11 @@
 //! The entry point, on a real server: what ten lines of a program rest on.
 
+mod hung_server;
 mod releasing_again;
 
 use std::time::Duration;
 
-use lockshift::locks::{AcquireError, ChooseError, ConnectError, ReleaseError, WithError};
+use lockshift::locks::{AcquireError, ChooseError, ConnectError, ExtendError, ReleaseError, WithError};
 use lockshift::{Locks, driver::Loss};
 use redis::cmd;
 
@@ -62,6 +63,27 @@ fn every_kind_of_lock_excludes_itself() {
     }
     let left: u64 = cmd("DBSIZE").query(&mut server.connect()).unwrap();
     assert!(left <= 2, "fence counters only, but {left} keys are left");
+}
+
+/// Their other keys would have the same names.
+#[test]
+fn a_fair_lock_and_that_on_its_name_in_braces_have_nothing_to_do_with_each_other() {
+    let server = Server::start();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let [plain, in_braces] = ["orders", "{orders}"].map(|key| locks.fair(key, LEASE).unwrap());
+    let held = plain.try_acquire().unwrap().expect("it is free");
+    let other = in_braces.try_acquire().unwrap().expect("it is free");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| plain.acquire_within(Duration::from_secs(2)));
+        until("it waits, and would be told of a release", || {
+            let places: usize = cmd("ZCARD").arg("{orders}:queue").query(&mut server.connect()).ok()?;
+            let channels: Vec<String> = cmd("PUBSUB").arg("CHANNELS").query(&mut server.connect()).ok()?;
+            (places == 1 && !channels.is_empty()).then_some(())
+        });
+        other.release().unwrap();
+        assert!(matches!(waiting.join().unwrap(), Err(AcquireError::Timeout(_))), "it is held");
+    });
+    held.release().unwrap();
 }
 
 /// Some old clients take a list for an expired lock. A program that locks must not, and must not delete it.
@@ -136,6 +158,39 @@ fn a_held_lock_is_renewed_by_default() {
     });
     assert!(once.lost() == Some(Loss::Overrun) && brief.is_lost());
     assert!(exists(&server, "renewed") && !renewed.is_lost());
+}
+
+#[test]
+fn a_lock_without_renewal_is_extended_by_hand() {
+    let server = Server::start();
+    let mut operator = server.connect();
+    let locks = Locks::connect(&server.url()).unwrap();
+    let held = locks.token("k", LEASE).unwrap().without_renewal().try_acquire().unwrap().expect("it is free");
+    let mut ttl_ms = || cmd("PTTL").arg("k").query::<u64>(&mut operator).unwrap();
+    let (almost, mut shortener) = (LEASE.as_millis() as u64 - 60_000, server.connect());
+    cmd("PEXPIRE").arg("k").arg(almost).exec(&mut shortener).unwrap();
+    held.extend().unwrap();
+    assert!(ttl_ms() > almost);
+    delete(&server, "k");
+    assert!(matches!(held.extend(), Err(ExtendError::Lost(_))));
+    assert_eq!(held.lost(), Some(Loss::Taken));
+
+    let held = locks.legacy("mr-lock-redis", "l", LEASE).unwrap().without_renewal().try_acquire().unwrap();
+    let extended = held.expect("it is free").extend();
+    assert!(matches!(extended, Ok(()) | Err(ExtendError::Unsupported(_))), "{extended:?}");
+}
+
+#[test]
+fn several_threads_of_one_holder_can_ask_whether_the_lock_is_lost() {
+    let server = Server::start();
+    let lock = Locks::connect(&server.url()).unwrap().token("k", LEASE).unwrap();
+    lock.with(LONG, |held| {
+        std::thread::scope(|scope| {
+            let asking = [(); 2].map(|()| scope.spawn(|| held.is_lost()));
+            assert_eq!(asking.map(|asking| asking.join().unwrap()), [false, false]);
+        });
+    })
+    .unwrap();
 }
 
 #[test]
