@@ -37,7 +37,8 @@ pub(super) struct Segment<'a> {
     pub(super) to: SocketAddr,
     pub(super) seq: u32,
     pub(super) is_syn: bool,
-    pub(super) is_ack: bool,
+    /// The number of the next byte that its sender expects, if it says that.
+    pub(super) acknowledged: Option<u32>,
     /// Whether the connection ends with it.
     pub(super) ends: bool,
     pub(super) payload: &'a [u8],
@@ -164,7 +165,9 @@ fn segment(link: Linktype, data: &[u8], at: UnixTime) -> Option<Segment<'_>> {
         }
         LaxNetSlice::Ipv6(ip) => {
             let header = ip.header();
-            (header.source_addr().into(), header.destination_addr().into(), usize::from(header.payload_length()))
+            // Extension headers count as payload.
+            let length = usize::from(header.payload_length()).saturating_sub(ip.extensions().slice().len());
+            (header.source_addr().into(), header.destination_addr().into(), length)
         }
         LaxNetSlice::Arp(_) => return None,
     };
@@ -177,7 +180,7 @@ fn segment(link: Linktype, data: &[u8], at: UnixTime) -> Option<Segment<'_>> {
         to: SocketAddr::new(to, tcp.destination_port()),
         seq: tcp.sequence_number(),
         is_syn: tcp.syn(),
-        is_ack: tcp.ack(),
+        acknowledged: tcp.ack().then(|| tcp.acknowledgment_number()),
         ends: tcp.fin() || tcp.rst(),
         payload: &payload[..payload.len().min(sent)],
         sent,

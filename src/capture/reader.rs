@@ -71,8 +71,12 @@ impl CaptureReader {
         if segment.is_syn {
             stream.begin(segment.seq);
         } else {
-            let brought = stream.add(segment.seq, segment.payload, segment.sent);
+            let brought = stream.add(segment.seq, segment.payload, segment.sent, segment.at);
             session.read(is_request, brought, segment.at, &mut found);
+        }
+        for of_requests in [true, false] {
+            let acknowledged = segment.acknowledged.filter(|_| of_requests != is_request);
+            session.give_up_gap(of_requests, acknowledged, segment.at, &mut found);
         }
         if segment.ends {
             self.close(ends, &mut found);
@@ -89,8 +93,8 @@ impl CaptureReader {
     fn ends(&mut self, segment: &Segment<'_>) -> Option<Ends> {
         let (from, to) = (segment.from, segment.to);
         if segment.is_syn {
-            let ends = if segment.is_ack { (to, from) } else { (from, to) };
-            if !segment.is_ack {
+            let ends = if segment.acknowledged.is_some() { (to, from) } else { (from, to) };
+            if segment.acknowledged.is_none() {
                 self.sessions.insert(ends, CapturedConnection::new(to, from, segment.at));
             }
             return Some(ends);
@@ -176,6 +180,20 @@ fn count(statistics: &mut CaptureStatistics, exchange: &CapturedExchange) {
 }
 
 impl CapturedConnection {
+    /// Goes on behind a gap that will not be filled any more.
+    fn give_up_gap(
+        &mut self,
+        of_requests: bool,
+        acknowledged: Option<u32>,
+        at: UnixTime,
+        found: &mut Vec<CapturedExchange>,
+    ) {
+        let stream = if of_requests { &mut self.requests } else { &mut self.replies };
+        if stream.give_up_gap(acknowledged, at) == Brought::Gap {
+            self.read(of_requests, Brought::Gap, at, found);
+        }
+    }
+
     fn read(&mut self, is_request: bool, brought: Brought, at: UnixTime, found: &mut Vec<CapturedExchange>) {
         let each = &mut |exchange| found.push(exchange);
         if is_request {

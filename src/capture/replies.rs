@@ -30,7 +30,7 @@ pub(super) enum Decoded<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ServerMessage {
     Reply(Reply),
-    Push,
+    Push(Reply),
 }
 
 /// The request that these bytes begin with.
@@ -67,7 +67,7 @@ pub(super) fn reply(bytes: &[u8], version: &mut Version) -> Decoded<ServerMessag
             Err(_) => Decoded::Malformed,
         },
         Version::Resp3 => match decode3(bytes) {
-            Ok(Some((Frame3::Push { .. }, used))) => Decoded::Whole(ServerMessage::Push, used),
+            Ok(Some((frame @ Frame3::Push { .. }, used))) => Decoded::Whole(ServerMessage::Push(reply3(frame)), used),
             Ok(Some((frame, used))) => Decoded::Whole(ServerMessage::Reply(reply3(frame)), used),
             Ok(None) => Decoded::Partial,
             Err(_) => Decoded::Malformed,
@@ -130,6 +130,7 @@ fn replies_of_both_versions_mean_the_same() {
     }
     let mut version = Version::Resp3;
     let push = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n";
-    assert_eq!(reply(push, &mut version), Decoded::Whole(ServerMessage::Push, push.len()));
+    let invalidated = Reply::Array(vec![Reply::Status("invalidate".to_owned()), Reply::Array(vec![Reply::bulk("k")])]);
+    assert_eq!(reply(push, &mut version), Decoded::Whole(ServerMessage::Push(invalidated), push.len()));
     assert_eq!(reply(b"$10\r\nabc", &mut version), Decoded::Partial);
 }

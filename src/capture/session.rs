@@ -83,8 +83,9 @@ impl CapturedConnection {
             match reply(&self.replies.bytes[used..], &mut self.version) {
                 Decoded::Whole(answer, length) => {
                     used += length;
-                    if let ServerMessage::Reply(reply) = answer {
-                        self.answered(at, reply, each);
+                    match answer {
+                        ServerMessage::Reply(reply) => self.answered(at, reply, each),
+                        ServerMessage::Push(pushed) => self.pushed(at, pushed, each),
                     }
                 }
                 Decoded::Partial => break,
@@ -109,6 +110,17 @@ impl CapturedConnection {
             return each(self.exchange(at, command, None));
         }
         self.waiting.push_back((at, command));
+    }
+
+    /// RESP3 confirms a subscription by pushes alone, one for each channel, and refuses it by an error.
+    fn pushed(&mut self, at: UnixTime, pushed: Reply, each: &mut dyn FnMut(CapturedExchange)) {
+        let is_confirmation = match &pushed {
+            Reply::Array(items) => matches!(items.first(), Some(Reply::Bulk(kind)) if kind.ends_with(b"subscribe")),
+            _ => false,
+        };
+        if is_confirmation && self.waiting.front().is_some_and(|(_, command)| is_subscription(command)) {
+            self.answered(at, pushed, each);
+        }
     }
 
     fn answered(&mut self, answered_at: UnixTime, reply: Reply, each: &mut dyn FnMut(CapturedExchange)) {
@@ -167,5 +179,6 @@ impl CapturedConnection {
 }
 
 fn is_subscription(command: &Command) -> bool {
-    ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"].iter().any(|name| command.is(name))
+    const NAMES: [&str; 6] = ["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE"];
+    NAMES.iter().any(|name| command.is(name))
 }

@@ -3,7 +3,8 @@
 mod packets;
 mod recorder;
 
-use std::io::Cursor;
+use std::io::{Cursor, Read as _, Write as _};
+use std::net::TcpStream;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -121,12 +122,44 @@ fn a_command_is_in_the_database_that_monitor_lists() {
     assert_eq!(found.iter().map(|(database, _)| *database).collect::<Vec<_>>(), [2, 3, 3, 3, 0, 0]);
 }
 
+/// RESP3 confirms a subscription by a push, and a refused one by an error.
+#[test]
+fn a_subscription_of_resp3_leaves_each_reply_to_its_own_request() {
+    let server = Server::start();
+    let recorder = Recorder::before(server.address());
+    let mut client = TcpStream::connect(recorder.address()).unwrap();
+    let pieces = [
+        ("HELLO 3", "%"),
+        ("SUBSCRIBE a b", ">"),
+        ("SETNX k 1", ":1"),
+        ("SUBSCRIBE", "-"),
+        ("SETNX k 2", ":0"),
+        ("UNSUBSCRIBE", ">"),
+        ("DEL k", ":1"),
+    ];
+    for (words, expected) in pieces {
+        let words: Vec<&str> = words.split(' ').collect();
+        client.write_all(&redis::cmd(words[0]).arg(&words[1..]).get_packed_command()).unwrap();
+        until("its reply has come", || {
+            let mut reply = [0; 4096];
+            let length = client.read(&mut reply).unwrap();
+            String::from_utf8_lossy(&reply[..length]).contains(expected).then_some(())
+        });
+    }
+    let (exchanges, _) = read(&capture_of(&recorder.recorded(), Format::Pcap, Wire::AsSent));
+    let replies: Vec<_> =
+        shown(&exchanges).into_iter().filter(|it| !it.1.contains("SUBSCRIBE")).map(|it| it.2).collect();
+    assert_eq!(replies[1..], [1, 0, 1].map(|number| Some(Reply::Int(number))), "{exchanges:?}");
+}
+
 #[test]
 fn segments_that_are_cut_reordered_and_sent_again_say_the_same() {
     let server = Server::start();
     let recorded = traffic(&server, true).recorded();
     let (expected, _) = read(&capture_of(&recorded, Format::Pcap, Wire::AsSent));
-    for wire in [Wire::Cut(1), Wire::Cut(7), Wire::Shuffled, Wire::Repeated, Wire::Ipv6, Wire::Cooked] {
+    for wire in
+        [Wire::Cut(1), Wire::Cut(7), Wire::Shuffled, Wire::Repeated, Wire::Ipv6, Wire::Ipv6Options, Wire::Cooked]
+    {
         let (found, statistics) = read(&capture_of(&recorded, Format::Pcapng, wire));
         assert_eq!(shown(&found), shown(&expected), "{wire:?}");
         assert_eq!(statistics.gaps, 0, "{wire:?}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use etherparse::PacketBuilder;
+use etherparse::{IpHeaders, Ipv6Extensions, Ipv6Header, Ipv6RawExtHeader, PacketBuilder, ip_number};
 
 use super::recorder::{Passed, What};
 
@@ -28,6 +28,8 @@ pub(crate) enum Wire {
     Repeated,
     /// They are sent over IPv6.
     Ipv6,
+    /// The same with an extension header.
+    Ipv6Options,
     /// The capture is of all interfaces: a cooked header instead of Ethernet.
     Cooked,
     /// Packets are captured up to this length.
@@ -43,6 +45,7 @@ struct Segment {
     from: SocketAddr,
     to: SocketAddr,
     seq: u32,
+    acknowledged: u32,
     flags: Flags,
     payload: Vec<u8>,
 }
@@ -88,6 +91,7 @@ fn segments(passed: &[Passed], wire: Wire) -> Vec<Segment> {
     for Passed { at, client, server, what } in passed {
         let (to_server, to_client) = ((client, server), (server, client));
         let mut send = |(from, to): Direction, flags: Flags, payload: &[u8]| {
+            let acknowledged = *next.entry((to, from)).or_insert(u32::MAX - 100);
             let seq = next.entry((from, to)).or_insert(u32::MAX - 100);
             let mut pieces: Vec<Segment> = Vec::new();
             let size = match wire {
@@ -97,7 +101,7 @@ fn segments(passed: &[Passed], wire: Wire) -> Vec<Segment> {
             };
             let chunks: Vec<&[u8]> = if payload.is_empty() { vec![payload] } else { payload.chunks(size).collect() };
             for chunk in chunks {
-                pieces.push(Segment { at, from, to, seq: *seq, flags, payload: chunk.to_vec() });
+                pieces.push(Segment { at, from, to, seq: *seq, acknowledged, flags, payload: chunk.to_vec() });
                 let length = u32::try_from(chunk.len()).unwrap() + u32::from(flags != Flags::Ack);
                 *seq = seq.wrapping_add(length);
             }
@@ -120,19 +124,31 @@ fn segments(passed: &[Passed], wire: Wire) -> Vec<Segment> {
 }
 
 fn packet(segment: &Segment, wire: Wire) -> Vec<u8> {
-    let Segment { from, to, seq, flags, payload, .. } = segment;
+    let Segment { from, to, seq, acknowledged, flags, payload, .. } = segment;
     let (IpAddr::V4(source), IpAddr::V4(target)) = (from.ip(), to.ip()) else { panic!("the recorder is on 127.0.0.1") };
     let ethernet = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
     let ip = match wire {
         Wire::Ipv6 => ethernet.ipv6(source.to_ipv6_mapped().octets(), target.to_ipv6_mapped().octets(), 64),
+        Wire::Ipv6Options => {
+            let header = Ipv6Header {
+                source: source.to_ipv6_mapped().octets(),
+                destination: target.to_ipv6_mapped().octets(),
+                ..Ipv6Header::default()
+            };
+            // Padding of six bytes.
+            let options =
+                Ipv6RawExtHeader::new_raw(ip_number::TCP, &[1, 4, 0, 0, 0, 0]).expect("it is a multiple of 8");
+            let extensions = Ipv6Extensions { hop_by_hop_options: Some(options), ..Ipv6Extensions::default() };
+            ethernet.ip(IpHeaders::Ipv6(header, extensions))
+        }
         _ => ethernet.ipv4(source.octets(), target.octets(), 64),
     };
     let tcp = ip.tcp(from.port(), to.port(), *seq, 65_000);
     let tcp = match flags {
         Flags::Syn => tcp.syn(),
-        Flags::SynAck => tcp.syn().ack(1),
-        Flags::Ack => tcp.ack(1).psh(),
-        Flags::Fin => tcp.fin().ack(1),
+        Flags::SynAck => tcp.syn().ack(*acknowledged),
+        Flags::Ack => tcp.ack(*acknowledged).psh(),
+        Flags::Fin => tcp.fin().ack(*acknowledged),
     };
     let mut bytes = Vec::new();
     tcp.write(&mut bytes, payload).expect("a vector takes everything");
