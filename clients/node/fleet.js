@@ -4,6 +4,7 @@
 
 const fs = require('fs');
 const path = require('path');
+const { inspect } = require('util');
 
 const FAR_MS = 200 * 366 * 86_400_000; // twice the longest lease
 const EARLIEST_MS = 1_230_768_000_000; // 2009: no lock is older than Redis
@@ -73,6 +74,9 @@ class Fleet {
     const shapes = table('shapes.tsv');
     const dialects = table('dialects.tsv');
     if (!names || names.length === 0) throw new NotBridgeable('a bridge needs the dialects of the old clients');
+    if (!Array.isArray(names)) {
+      throw new TypeError(`the dialects ${inspect(names)} are not a list: pass a list of names, as in ['php-getset']`);
+    }
     const unknown = names.filter((name) => !dialects.has(name));
     if (unknown.length > 0) throw new NotBridgeable(`no bridge is known for ${unknown.join(', ')}`);
     const rows = names.map((name) => {

@@ -48,7 +48,7 @@ declare abstract class Lock {
 
 /** One lock of both generations: a stamp in `key` for the old clients of these dialects, a token in its new key. */
 export class BridgeLock extends Lock {
-  /** `leaseMs`: from a millisecond to a century. */
+  /** `leaseMs`: from a millisecond to a century. Throws a `TypeError` for dialects that are not an array. */
   constructor(client: RedisClient, key: string, leaseMs: number, dialects: readonly string[]);
 }
 

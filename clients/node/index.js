@@ -2,6 +2,7 @@
 'use strict';
 
 const crypto = require('crypto');
+const { inspect } = require('util');
 const { Fleet, NotBridgeable, data, newKey } = require('./fleet');
 const { sender, checkRan, isOfAnotherType, isReply, InTransaction } = require('./connection');
 
@@ -23,6 +24,10 @@ class Lost extends Error {
     super(message);
     this.intruded = intruded;
   }
+}
+
+for (const type of [NotAcquired, OutcomeUnknown, Lost, NotBridgeable]) {
+  Object.defineProperty(type.prototype, 'name', { value: type.name, configurable: true, writable: true });
 }
 
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
@@ -144,8 +149,9 @@ class Hold {
 /** What both locks share: attempts, waiting, scripts. */
 class Lock {
   constructor(client, key, leaseMs) {
-    if (!(leaseMs >= 1 && leaseMs <= LONGEST_LEASE_MS)) {
-      throw new RangeError(`a lease is at least a millisecond and at most a century, not ${leaseMs} ms`);
+    // '5000' and [5000] would pass a comparison.
+    if (typeof leaseMs !== 'number' || !(leaseMs >= 1 && leaseMs <= LONGEST_LEASE_MS)) {
+      throw new RangeError(`a lease is a number of milliseconds, from one to a century, not ${inspect(leaseMs)}`);
     }
     // Everything sent is one character per byte; a key is UTF-8.
     const wireKey = Buffer.from(key).toString('latin1');
@@ -171,7 +177,7 @@ class Lock {
   /** Attempts for up to `timeoutMs`, or for ever if it is `Infinity`. Rejects with `NotAcquired`. */
   async acquire(timeoutMs) {
     if (typeof timeoutMs !== 'number' || Number.isNaN(timeoutMs)) {
-      throw new RangeError(`a timeout is a number of milliseconds, not ${String(timeoutMs)}`);
+      throw new RangeError(`a timeout is a number of milliseconds, not ${inspect(timeoutMs)}`);
     }
     const deadline = nowMs() + timeoutMs;
     for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
@@ -182,7 +188,7 @@ class Lock {
         if (!(error instanceof OutcomeUnknown) || nowMs() >= deadline) throw error;
       }
       const left = deadline - nowMs();
-      if (left <= 0) throw new NotAcquired(`${this.key} was held by another client for ${timeoutMs} ms`);
+      if (left <= 0) throw new NotAcquired(`${this.key} was held by another client for ${Math.max(0, timeoutMs)} ms`);
       await sleep(Math.min(left, pause * (0.5 + Math.random() / 2)));
     }
   }

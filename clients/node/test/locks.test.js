@@ -237,7 +237,7 @@ test('a lease that is longer than a timer can wait is not renewed at once', asyn
 
 test('a lease is between a millisecond and a century', () => {
   const century = 100 * 365 * 86_400_000;
-  for (const leaseMs of [NaN, undefined, Infinity, 0, -1, century + 1]) {
+  for (const leaseMs of [NaN, undefined, null, Infinity, 0, -1, century + 1, '5000', true, [5000], 5000n]) {
     assert.throws(() => new TokenLock(client, newName(), leaseMs), RangeError);
     assert.throws(() => new BridgeLock(client, newName(), leaseMs, ['php-getset']), RangeError);
   }
@@ -250,6 +250,14 @@ test('a timeout that is not a number is refused', async () => {
       await assert.rejects(lock.acquire(timeoutMs), RangeError);
       await assert.rejects(lock.with(timeoutMs, () => {}), RangeError);
     }
+  }
+});
+
+test('a timeout that has passed allows one attempt', async () => {
+  for (const { lock } of each()) {
+    const hold = await lock.acquire(-1);
+    await assert.rejects(lock.acquire(-1), /held by another client for 0 ms$/);
+    assert.strictEqual(await hold.release(), 'freed');
   }
 });
 
@@ -505,6 +513,21 @@ test('a connection that breaks before the reply leaves the outcome unknown', asy
 test('a fleet that no stamp keeps out is refused', () => {
   for (const dialects of [['no-such-dialect'], []]) {
     assert.throws(() => new BridgeLock(client, newName(), LONG, dialects), NotBridgeable);
+  }
+});
+
+test('dialects that are not a list are refused', () => {
+  for (const dialects of ['php-getset', { name: 'php-getset' }, new Set(['php-getset'])]) {
+    assert.throws(() => new BridgeLock(client, newName(), LONG, dialects), /^TypeError: .* pass a list of names/);
+  }
+  assert.throws(() => new BridgeLock(client, newName(), LONG), NotBridgeable);
+});
+
+test('an error has the name of its class', async () => {
+  for (const type of [Lost, NotAcquired, NotBridgeable, OutcomeUnknown]) {
+    const error = new type('of the test');
+    assert.deepStrictEqual([error.name, String(error)], [type.name, `${type.name}: of the test`]);
+    assert.ok(error.stack.startsWith(`${type.name}: of the test`) && Object.keys(error).every((key) => key === 'intruded'));
   }
 });
 

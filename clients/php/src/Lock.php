@@ -47,12 +47,16 @@ abstract class Lock
     }
 
     /**
-     * Attempts for up to `$timeout` seconds.
+     * Attempts for up to `$timeout` seconds, or for ever if it is `INF`.
      *
+     * @throws \InvalidArgumentException the timeout is `NAN`
      * @throws NotAcquired the lock was held by another client for that long
      */
     public function acquire(float $timeout): Hold
     {
+        if (is_nan($timeout)) {
+            throw new \InvalidArgumentException('a timeout is a number of seconds, not NAN');
+        }
         $deadline = hrtime(true) + $timeout * 1e9;
         for ($pauseMs = 10.0;; $pauseMs = min(2 * $pauseMs, 500.0)) {
             try {
@@ -66,7 +70,7 @@ abstract class Lock
             }
             $leftMs = ($deadline - hrtime(true)) / 1e6;
             if ($leftMs <= 0) {
-                throw new NotAcquired("$this->key was held by another client for $timeout s");
+                throw new NotAcquired("$this->key was held by another client for " . max(0, $timeout) . ' s');
             }
             usleep((int) (1000 * min($leftMs, $pauseMs * random_int(50, 100) / 100)));
         }

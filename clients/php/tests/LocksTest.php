@@ -491,6 +491,21 @@ final class LocksTest extends TestCase
         }
     }
 
+    public function testATimeoutThatHasPassedAllowsOneAttempt(): void
+    {
+        foreach ($this->each() as [$lock]) {
+            $hold = $lock->acquire(-1);
+            try {
+                $lock->acquire(-1);
+                self::fail('it is held');
+            } catch (NotAcquired $refused) {
+                self::assertStringEndsWith('held by another client for 0 s', $refused->getMessage());
+            }
+            self::assertSame(Released::Freed, $hold->release());
+            self::assertRefused('NAN', fn () => $lock->acquire(NAN));
+        }
+    }
+
     private static function assertRefused(string $reason, callable $call): void
     {
         try {

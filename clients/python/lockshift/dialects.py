@@ -81,6 +81,9 @@ class Fleet:
         table = {row[0]: row[1:] for row in _rows("dialects.tsv")}
         if not names:
             raise NotBridgeable("a bridge needs the dialects of the old clients")
+        if isinstance(names, (str, bytes)):
+            raise TypeError(f"the dialects {names!r} are not a list: pass a list of names, as in ['php-getset']")
+        names = list(names)
         unknown = [name for name in names if name not in table]
         if unknown:
             raise NotBridgeable(f"no bridge is known for {', '.join(unknown)}")

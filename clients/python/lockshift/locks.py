@@ -1,8 +1,11 @@
 """The two locks and what comes of them."""
 
 import contextlib
+import decimal
 import enum
 import inspect
+import math
+import numbers
 import os
 import random
 import secrets
@@ -175,6 +178,7 @@ class _Lock:
                 f"cannot lock through a {type(client).__module__}.{type(client).__qualname__}: "
                 "pass a synchronous redis.Redis or redis.RedisCluster, and no pipeline"
             )
+        _check_seconds("lease", lease)
         if not 0.001 <= lease <= _LONGEST_S:
             raise ValueError(f"cannot lock for {lease} s: a lease is at least a millisecond and at most a century")
         self.key = key
@@ -206,7 +210,10 @@ class _Lock:
 
     def acquire(self, timeout):
         """Attempts for up to `timeout` seconds: a `Hold`, or `NotAcquired`."""
-        deadline = time.monotonic() + timeout
+        _check_seconds("timeout", timeout)
+        if math.isnan(timeout):
+            raise ValueError("a timeout is a number of seconds, not nan")
+        deadline = time.monotonic() + float(timeout)
         pause = 0.01
         while True:
             try:
@@ -219,7 +226,7 @@ class _Lock:
                 return hold
             left = deadline - time.monotonic()
             if left <= 0:
-                raise NotAcquired(f"{self.key} was held by another client for {timeout} s")
+                raise NotAcquired(f"{self.key} was held by another client for {max(0, timeout)} s")
             time.sleep(min(left, random.uniform(pause / 2, pause)))
             pause = min(pause * 2, 0.5)
 
@@ -297,6 +304,12 @@ def _release_unheard(release, error):
         thread.join(1)
 
 
+def _check_seconds(what, value):
+    # A boolean is a number for Python, and a timeout of None could be taken for an endless one.
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, decimal.Decimal)):
+        raise TypeError(f"a {what} is a number of seconds, not {value!r}")
+
+
 def _is_synchronous(client):
     """Whether `client` runs each command before it returns: also a proxy or a wrapper of a client, whatever its class."""
     execute = getattr(client, "execute_command", None)
@@ -322,7 +335,7 @@ class BridgeLock(_Lock):
 
     def __init__(self, client, key, lease, dialects):
         super().__init__(client, key, lease)
-        self._fleet = Fleet(list(dialects))
+        self._fleet = Fleet(dialects)
         self._keys = [new_key(key), key]
 
     def _attempt(self, token):

@@ -1,6 +1,8 @@
 """The two locks on the server that REDIS_URL names: `REDIS_URL=redis://127.0.0.1 python -m unittest tests/test_locks.py`."""
 
 import contextlib
+import datetime
+import decimal
 import importlib
 import math
 import os
@@ -342,6 +344,28 @@ class Locks(unittest.TestCase):
             for client_lock in TokenLock(self.redis, self.key, lease), BridgeLock(self.redis, self.key, lease, ["java-getset"]):
                 self.assertTrue(client_lock.acquire(timeout=10).release())
 
+    def test_a_lease_or_a_timeout_that_is_not_a_number_is_refused(self):
+        for value in "5", None, True, [5], datetime.timedelta(seconds=5):
+            with self.assertRaisesRegex(TypeError, "a lease is a number of seconds, not ", msg=value):
+                TokenLock(self.redis, self.key, value)
+            for lock, key in self.each():
+                with self.assertRaisesRegex(TypeError, "a timeout is a number of seconds, not ", msg=value):
+                    lock.acquire(value)
+                with self.assertRaisesRegex(TypeError, "a timeout is a number of seconds, not "), lock.held(timeout=value):
+                    self.fail("the block does not run")
+                self.assertEqual(self.redis.exists(key), 0)
+        for lock, _ in self.each():
+            with self.assertRaisesRegex(ValueError, "a timeout is a number of seconds, not nan"):
+                lock.acquire(math.nan)
+        self.assertEqual(TokenLock(self.redis, self.key, decimal.Decimal("1.5"))._lease_ms, 1500)
+
+    def test_a_timeout_that_has_passed_allows_one_attempt(self):
+        for lock, _ in self.each():
+            hold = lock.acquire(-1)
+            with self.assertRaisesRegex(NotAcquired, "held by another client for 0 s$"):
+                lock.acquire(-1)
+            self.assertIs(hold.release(), Released.FREED)
+
     def test_a_key_of_another_type_is_held(self):
         for lock, key in self.each():
             self.redis.hset(key, "field", "value")
@@ -402,6 +426,11 @@ class Locks(unittest.TestCase):
     def test_a_fleet_that_no_stamp_keeps_out_is_refused(self):
         for dialects in ["no-such-dialect"], []:
             with self.assertRaises(lockshift.NotBridgeable):
+                BridgeLock(self.redis, self.key, LONG, dialects)
+
+    def test_dialects_that_are_one_string_are_refused(self):
+        for dialects in "php-getset", b"php-getset":
+            with self.assertRaisesRegex(TypeError, r"pass a list of names, as in \['php-getset'\]"):
                 BridgeLock(self.redis, self.key, LONG, dialects)
 
     def test_the_new_key_is_in_the_slot_of_the_old_one(self):
