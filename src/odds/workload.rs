@@ -23,6 +23,8 @@ pub struct TracedWorkload {
     pub spoken: Choice,
     /// For how long they acquire.
     pub lease: Lease,
+    /// Whether the trace shows that lease, or it was given; otherwise it is assumed.
+    pub lease_is_known: bool,
     /// Whether they extend their lease while they work.
     pub renews: bool,
     /// How long waiters pause between two tries, on average; `None` if no try was refused.
@@ -88,7 +90,7 @@ pub enum NoEstimate {
 
 /// Fewer holds say nothing of a distribution.
 const FEWEST_HOLDS: usize = 10;
-/// What is taken for the lease of locks that have none, and of a trace that shows none.
+/// What is assumed for the lease of locks that have none, and of a trace that shows none.
 const NOMINAL: Duration = Duration::from_secs(30);
 /// Clients with fewer holds than this are not suspected of a wrong clock.
 const FEWEST_FOR_A_CLOCK: usize = 8;
@@ -130,8 +132,8 @@ impl TracedWorkload {
         let rest = median(&rests);
         let works = by_client.values().flat_map(|episodes| works(episodes, rest, end)).collect();
         let leases = Leases::of(by_client.values());
-        let lease = lease.or_else(|| leases.asked_for(&spoken)).or_else(|| Lease::new(NOMINAL).ok());
-        let lease = lease.ok_or(NoEstimate::UnknownProtocol)?;
+        let known = lease.or_else(|| leases.asked_for(&spoken));
+        let lease = known.or_else(|| Lease::new(NOMINAL).ok()).ok_or(NoEstimate::UnknownProtocol)?;
         let elapsed = |at: UnixTime| at.saturating_since(began_at);
         let is_stamped = spoken.protocol().dialect().is_some();
         let clients: Vec<Window> = by_client
@@ -152,6 +154,7 @@ impl TracedWorkload {
             length: audit.length,
             spoken,
             lease,
+            lease_is_known: known.is_some(),
             renews: renews(&episodes),
             pause: waited.checked_div(refusals).map(|pause| pause.clamp(Duration::from_millis(1), NOMINAL)),
             skewed: (wrong.clone().count(), wrong.map(|client| client.ahead.unsigned_abs()).max().unwrap_or(0)),
@@ -279,7 +282,11 @@ impl Leases {
         const STEPS: [f64; 3] = [1.0, 0.1, 0.001];
         let median = self.median?;
         let seen = |lease: f64| seen_lease(spoken, Lease::new(Duration::try_from_secs_f64(lease).ok()?).ok()?);
-        let nearest = median - (seen(median)? - median);
+        let nearest = median - (seen(median).unwrap_or(median) - median);
+        if nearest <= 0.0 {
+            // The protocol shows no lease that short, so these clients write other stamps: of whole seconds, partly passed.
+            return Lease::new(Duration::try_from_secs_f64(median.ceil()).ok()?).ok();
+        }
         // Leases are round numbers, and a dialect that counts in seconds rounds up what is not.
         let roundings: [fn(f64) -> f64; 3] = [f64::round, f64::ceil, f64::floor];
         let round = |step: f64| roundings.map(|round| round(nearest / step) * step);
@@ -288,8 +295,8 @@ impl Leases {
         let tolerance = f64::max(2.0 * self.deviation, 0.02 * median);
         let fitting = candidates.iter().copied().find(|lease| distance(*lease) <= tolerance);
         let nearest = candidates.iter().copied().min_by(|one, other| distance(*one).total_cmp(&distance(*other)));
-        let best = fitting.or(nearest);
-        Lease::new(Duration::try_from_secs_f64(best?).ok()?).ok()
+        let best = fitting.or(nearest).unwrap_or(median);
+        Lease::new(Duration::try_from_secs_f64(best).ok()?).ok()
     }
 
     /// By how many nanoseconds the clock of this client is ahead; 0 unless that is beyond doubt.

@@ -52,6 +52,8 @@ struct WorkloadJson {
     /// By how much at most.
     wrong_clock_ms: f64,
     lease_ms: f64,
+    /// Whether the trace shows the lease; otherwise it is assumed.
+    lease_measured: bool,
     round_trip_ms: f64,
     /// Whether the round trip was measured, because the trace has replies.
     round_trip_measured: bool,
@@ -215,6 +217,7 @@ impl WorkloadJson {
             wrong_clocks,
             wrong_clock_ms: (most_ns as f64 / 1e6).round(),
             lease_ms: workload.lease.length().as_secs_f64() * 1e3,
+            lease_measured: workload.lease_is_known,
             round_trip_ms: round_trip.as_secs_f64() * 1e3,
             round_trip_measured,
             unserved: workload.unserved,
@@ -229,6 +232,9 @@ impl WorkloadJson {
             "{holds} holds of {clients} clients in {seconds:.0} s, {deaths} ended without a release; round trip {round_trip} \
              ({measured})"
         );
+        if !self.lease_measured {
+            let _ = write!(text, "; lease {} (assumed)", shown_ms(Some(self.lease_ms)));
+        }
         if *wrong_clocks > 0 {
             let _ = write!(text, "; {wrong_clocks} clocks are wrong, by up to {}", shown_ms(Some(*wrong_clock_ms)));
         }

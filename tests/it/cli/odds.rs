@@ -129,3 +129,56 @@ fn a_clock_that_goes_back_is_named() {
         assert!(ended.stderr.contains("the clock of the trace goes back by"), "{command:?}: {ended:?}");
     }
 }
+
+/// Three clients that take turns: each holds for 100 ms, and the next one begins 250 ms later.
+fn taking_turns(mut hold: impl FnMut(&mut dyn FnMut(u64, &str, &[&str]), &str, u64)) -> String {
+    let mut trace = String::new();
+    let mut line = |at_us: u64, source: &str, words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+        let (secs, micros) = (1_700_000_000 + at_us / 1_000_000, at_us % 1_000_000);
+        trace += &format!("{secs}.{micros:06} [0 {source}] {}\n", words.join(" "));
+    };
+    for number in 0..12_u64 {
+        hold(&mut line, &format!("10.0.0.{}:1", number % 3), number * 370_000);
+    }
+    trace
+}
+
+/// They write the next second and ask for an EXPIRE of one: the protocol that explains them rounds a shorter lease to none.
+#[test]
+fn the_lease_is_the_one_that_stamps_and_expirations_show() {
+    let trace = taking_turns(|line, client, at_us| {
+        let stamp = (1_700_000_001 + at_us / 1_000_000).to_string();
+        line(at_us, client, &["SETNX", "lock", &stamp]);
+        line(at_us + 300, client, &["EXPIRE", "lock", "1"]);
+        line(at_us + 100_000, client, &["DEL", "lock"]);
+    });
+    let file = file(&trace);
+    let args = [file.path().to_str().unwrap(), "--periods", "5", "--to", "token"];
+    let json = odds(&args).json();
+    let workload = &json["locks"][0]["workload"];
+    assert_eq!((&workload["lease_ms"], &workload["lease_measured"]), (&1000.0.into(), &true.into()), "{json:#}");
+    assert_eq!(protocol(&json, "token")["lease_ms"], 1000.0, "{json:#}");
+    let text = done(lockshift(), [&["odds"], &args[..]].concat()).stdout;
+    assert!(text.contains("; round trip 0.50 ms (assumed)") && !text.contains("lease 1.0 s (assumed)"), "{text}");
+}
+
+#[test]
+fn a_lease_that_no_trace_shows_is_called_assumed() {
+    let mut number = 0;
+    let trace = taking_turns(|line, client, at_us| {
+        number += 1;
+        let token = format!("abc32ceeeb6911f198cc02fc{number:08x}");
+        line(at_us, client, &["SET", "lock", &token, "NX"]);
+        line(at_us + 100_000, client, &["EVALSHA", "c3f8721cbb97f72bc19e972846bd7aaf91901658", "1", "lock", &token]);
+        line(at_us + 100_000, "lua", &["get", "lock"]);
+        line(at_us + 100_000, "lua", &["del", "lock"]);
+    });
+    let file = file(&trace);
+    let args = [file.path().to_str().unwrap(), "--periods", "5", "--to", "token"];
+    let json = odds(&args).json();
+    let workload = &json["locks"][0]["workload"];
+    assert_eq!((&workload["lease_ms"], &workload["lease_measured"]), (&30_000.0.into(), &false.into()), "{json:#}");
+    let text = done(lockshift(), [&["odds"], &args[..]].concat()).stdout;
+    assert!(text.contains("; lease 30.0 s (assumed)"), "{text}");
+}
