@@ -120,7 +120,10 @@ impl ErrorKind {
             Self::ReadOnly => ("the server is a replica and refuses writes", "connect to its master"),
             Self::OutOfMemory => ("the server is out of memory and refuses writes", "raise `maxmemory` or free some"),
             Self::NotAuthenticated => ("the server wants another login", "check user and password of the connection"),
-            Self::NoPermission => ("this user may not run the lock's commands on it", "grant them with ACL SETUSER"),
+            Self::NoPermission => (
+                "this user may not run the lock's commands on it",
+                "grant them with ACL SETUSER: `lockshift protocols --acl PROTOCOL` prints which",
+            ),
             Self::Loading => ("the server is still loading its data", "try again when it is up"),
             Self::Busy => ("a script keeps the server busy", "wait for its end, or end it with SCRIPT KILL"),
             Self::CannotSave => ("the server cannot save to its disk and refuses writes", "see the server's log"),

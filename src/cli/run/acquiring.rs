@@ -99,9 +99,10 @@ impl RunAcquisition<'_> {
             self.verbosity.warn(format_args!("lock key `{key}` is held by another client: {}", held.votes));
             return Ok(AcquireEnd::Held);
         }
-        // Whole seconds: the stamps of most dialects say no more.
-        let left = held.retry_in.map(|left| format!(", for another {} s at most", left.as_secs() + 1));
-        self.verbosity.warn(format_args!("lock key `{key}` is held by another client{}", left.unwrap_or_default()));
+        // Whole seconds: the stamps of most dialects say no more. One that has passed and keeps out all the same says nothing.
+        let left = held.retry_in.filter(|left| !left.is_zero());
+        let hint = left.map(|left| format!(": try again in {} s", left.as_secs() + 1)).unwrap_or_default();
+        self.verbosity.warn(format_args!("lock key `{key}` is held by another client{hint}"));
         Ok(AcquireEnd::Held)
     }
 

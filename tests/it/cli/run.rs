@@ -95,6 +95,39 @@ fn the_second_client_is_refused_with_a_message() {
     assert!(!scene.note("never").exists());
 }
 
+/// What keeps it out is not only what it has read: when to try again is no end of the lock.
+#[test]
+fn a_refused_client_is_shown_when_to_try_again() {
+    let scene = Scene::new();
+    let refused = |protocol: &str| scene.start(&["-n", "-p", protocol], "touch never").done();
+    // Of a stamp that has passed, of a dialect that takes nothing over.
+    let (now, _): (i64, i64) = cmd("TIME").query(&mut scene.connect()).unwrap();
+    let stamp = |in_secs: i64| (now + in_secs).to_string();
+    cmd("SET").arg("stock").arg(stamp(-100)).exec(&mut scene.connect()).unwrap();
+    let for_ever = refused("bridge:php-setnx");
+    let says = "lockshift: lock key `stock` is held by another client\n";
+    assert_eq!((for_ever.code, for_ever.stderr.as_str()), (Some(1), says), "{for_ever:?}");
+    // The new key ends before the old one does.
+    cmd("SET").arg("stock").arg(stamp(500)).exec(&mut scene.connect()).unwrap();
+    let token = "f47ac10b58cc4372a5670e02b2c3d479";
+    cmd("SET").arg("{stock}:token").arg(token).arg("PX").arg(69_500).exec(&mut scene.connect()).unwrap();
+    let longer = refused("bridge:php-getset");
+    let says = "lockshift: lock key `stock` is held by another client: try again in 70 s\n";
+    assert_eq!((longer.code, longer.stderr.as_str()), (Some(1), says), "{longer:?}");
+    assert!(!scene.note("never").exists());
+}
+
+#[test]
+fn a_user_without_the_rights_is_shown_what_prints_them() {
+    let scene = Scene::new();
+    cmd("ACL").arg(&["SETUSER", "app", "on", ">x", "~*", "+get"]).exec(&mut scene.connect()).unwrap();
+    let mut command = lockshift();
+    command.env("REDIS_URL", format!("redis://app:x@{}/", scene.server.address()));
+    let ended = done(command, ["run", "stock", "--", "true"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("grant them with ACL SETUSER: `lockshift protocols --acl PROTOCOL`"), "{ended:?}");
+}
+
 #[test]
 fn a_conflict_that_is_no_failure_is_not_mentioned() {
     let scene = Scene::new();
