@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
 use super::named::{ByName, protocol_names};
@@ -223,7 +223,7 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
     }
     match (args.mermaid, exploration.mermaid()) {
         (true, Some(diagram)) => output::text(&diagram)?,
-        (true, None) => {}
+        (true, None) => warn("no rule was found broken, so there is no diagram"),
         (false, _) => output::print(&exploration, global)?,
     }
     verdict(&findings)
@@ -231,6 +231,9 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
 
 /// Writes a page for the first rule that is broken, or for each.
 fn write(exploration: &Exploration, pages: &HtmlPages<'_>) -> Result<(), Failure> {
+    if exploration.pages().next().is_none() {
+        warn(format_args!("no rule was found broken, so no page was written to {}", pages.path().display()));
+    }
     let most = match pages {
         HtmlPages::File(_) => 1,
         HtmlPages::Directory(_) => usize::MAX,
@@ -415,6 +418,6 @@ fn tick(typed: &str) -> Result<Duration, String> {
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m
   lockshift explore --client php-getset --client php-getset --client token --ticks 6 --crashes 1
   lockshift explore --client token --client token --client token --ticks forever --crashes 1
-  lockshift explore --client php-getset --client php-getset --rule mutual-exclusion --html race.html
+  lockshift explore --client php-getset --client token --rule mutual-exclusion --html race.html
   lockshift explore --client token,work=4,extend=1 --client token --ticks 8 --late-requests 1
   lockshift explore --client java-getset,skew=3 --client java-getset --json | jq '.violations[].property'";

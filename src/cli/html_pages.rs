@@ -27,6 +27,13 @@ impl<'a> HtmlPages<'a> {
         Ok(Self::Directory(path))
     }
 
+    /// The file or the directory.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::File(path) | Self::Directory(path) => path,
+        }
+    }
+
     /// Writes a page.
     pub(super) fn write(&self, name: &str, page: &str) -> Result<(), Failure> {
         match self {

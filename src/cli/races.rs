@@ -5,7 +5,7 @@ mod replay;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, warn};
 use super::global_options::GlobalOptions;
 use super::html_pages::HtmlPages;
 use super::named::ByName;
@@ -69,8 +69,10 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         let result = race.explored(threads(), &mut |what, progress| states.tell_of(what, progress));
         let replayed = replaying.as_ref().map(|replaying| replaying.replay(&result)).transpose()?.flatten();
         tally.add(replayed.as_ref());
-        if let (Some(pages), Some(page)) = (&pages, race_page(&result)) {
-            pages.write(race.id.name(), &page)?;
+        match (&pages, race_page(&result)) {
+            (Some(pages), Some(page)) => pages.write(race.id.name(), &page)?,
+            (Some(_), None) => warn(format_args!("{} was not reproduced, so no page was written for it", race.id)),
+            (None, _) => {}
         }
         if args.mermaid.is_some() {
             drop(states);
@@ -98,8 +100,9 @@ fn without_repetitions(named: &[&'static Race]) -> Vec<&'static Race> {
 }
 
 fn draw(result: &RaceResult, tally: &ReplayTally) -> Result<Exit, Failure> {
-    if let Some(diagram) = mermaid(result) {
-        output::text(&diagram)?;
+    match mermaid(result) {
+        Some(diagram) => output::text(&diagram)?,
+        None => warn("the race was not reproduced, so there is no diagram"),
     }
     verdict(result.is_as_described(), tally)
 }

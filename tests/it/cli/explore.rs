@@ -307,7 +307,8 @@ fn a_sequence_diagram_of_the_first_rule_broken() {
     assert_eq!(drawn.stdout.matches("✗ broken: ").count(), 1, "{}", drawn.stdout);
     assert!(drawn.stdout.contains("✗ broken: mutual exclusion (A and C both hold)"), "{}", drawn.stdout);
     let nothing = done(lockshift(), [&TOKENS[..], &["--mermaid"]].concat());
-    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), ""), "nothing to draw");
+    let says = "lockshift: no rule was found broken, so there is no diagram\n";
+    assert_eq!((nothing.code, nothing.stdout.as_str(), nothing.stderr.as_str()), (Some(0), "", says));
 }
 
 #[test]
@@ -337,6 +338,32 @@ fn a_page_of_the_first_rule_broken_or_of_each() {
     let refused = explore(&folder.path().join("nowhere/race.html"));
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("nowhere/race.html: there is no directory "), "{refused:?}");
+}
+
+#[test]
+fn a_page_that_is_not_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (place, options) in [("race.html", &[][..]), ("race.html", &["--json"]), ("pages/", &[])] {
+        let path = folder.path().join(place);
+        let ended = done(lockshift(), [&TOKENS[..], &["--html", path.to_str().unwrap()], options].concat());
+        let says = format!("lockshift: no rule was found broken, so no page was written to {}\n", path.display());
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), says.as_str()), "{ended:?}");
+        assert!(!path.is_file() && !path.join("mutual-exclusion.html").exists(), "{place}");
+    }
+}
+
+#[test]
+fn the_page_of_the_example_in_its_help_shows_a_race() {
+    let help = done(lockshift(), ["explore", "--help"]).stdout;
+    let example = help.lines().find(|line| line.ends_with("--html race.html")).expect("it has such an example");
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = lockshift();
+    command.current_dir(folder.path());
+    let ended = done(command, example.split_whitespace().skip(1));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(
+        fs::read_to_string(folder.path().join("race.html")).unwrap().contains("<h1>Mutual exclusion is broken</h1>")
+    );
 }
 
 #[test]
