@@ -32,6 +32,11 @@ pub struct Checkup {
 }
 
 impl Checkup {
+    /// Whether the user may not run INFO, so that little could be examined.
+    pub fn lacks_info(&self) -> bool {
+        self.findings.iter().any(|finding| matches!(finding, DoctorFinding::InfoRefused { .. }))
+    }
+
     /// Whether nothing was found that should be changed.
     pub fn fits(&self) -> bool {
         self.findings.iter().all(|finding| finding.weight() != Weight::Harmful)
@@ -55,25 +60,29 @@ pub struct Connecting {
 /// Examines a server for this fleet, whose keys have this pattern of Redis and whose clients connect so.
 ///
 /// # Errors
-/// [`Pending`](crate::wire::Pending): a reply is still to come, or Redis refused INFO.
+/// [`Pending`](crate::wire::Pending): a reply is still to come, or Redis refused INFO, and not because the user may not run it.
 pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &mut Transcript) -> Turn<Checkup> {
     let info = match redis.send(Command::new("INFO"))? {
-        Reply::Bulk(info) => String::from_utf8_lossy(&info).into_owned(),
+        Reply::Bulk(info) => Some(String::from_utf8_lossy(&info).into_owned()),
+        Reply::Error(refusal) if refusal.starts_with("NOPERM") => None,
         other => return Transcript::fault(Command::new("INFO"), other),
     };
-    let mut facts = ServerFacts::of(&info);
+    let mut facts = info.as_deref().map_or_else(ServerFacts::unknown, ServerFacts::of);
     if facts.is_sentinel() {
         return Ok(Checkup { facts, findings: vec![DoctorFinding::IsSentinel] });
     }
-    let of_memory = memory(&mut facts, redis)?;
+    let of_memory = if info.is_some() { memory(&mut facts, redis)? } else { None };
     let mut findings = facts.findings(connecting.to_cluster);
     findings.extend(of_memory);
+    if info.is_none() {
+        findings.extend(OF_INFO.map(|subject| DoctorFinding::InfoRefused { subject }));
+    }
     findings.extend(cluster(&facts, redis)?);
     findings.extend(connecting.to_cluster.then(|| unsuited_to_cluster(fleet)).flatten());
     findings.extend(saving(&facts, redis)?);
     findings.extend(replicas(&facts, redis)?);
     let votes = fleet.iter().any(Choice::spans_servers);
-    findings.extend(ServerHazard::all(&info, votes).into_iter().map(DoctorFinding::Server));
+    findings.extend(ServerHazard::all(info.as_deref().unwrap_or(""), votes).into_iter().map(DoctorFinding::Server));
     findings.extend(clocks(redis)?);
     let needed = fleet.iter().map(|choice| Permissions::of(choice, pattern));
     let mut needed = needed.reduce(Permissions::and).unwrap_or_default();
@@ -91,6 +100,10 @@ pub fn examine(fleet: &[Choice], pattern: &str, connecting: Connecting, redis: &
     findings.extend(permissions(&needed, known.as_ref(), redis)?);
     Ok(Checkup { facts, findings })
 }
+
+/// What INFO says most of.
+const OF_INFO: [Subject; 5] =
+    [Subject::Role, Subject::Version, Subject::Memory, Subject::Persistence, Subject::Replicas];
 
 /// Whether the cluster of this node serves.
 fn cluster(facts: &ServerFacts, redis: &mut Transcript) -> Turn<Option<DoctorFinding>> {

@@ -18,7 +18,8 @@ use crate::wire::Transcript;
 /// COMMAND INFO, ACL WHOAMI, ACL DRYRUN, and where these leave a question CLUSTER INFO and CONFIG GET. What cannot be examined,
 /// because the server is too old or the user may not, is named. Of a cluster every master is examined.
 ///
-/// Exit status 1 means that something should be changed.
+/// Exit status 1 means that something should be changed. Exit status 3 means that nothing was found that should be, and that most
+/// could not be examined: the user may not run INFO.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -49,8 +50,19 @@ pub(super) fn run(args: &Args, global: &GlobalOptions) -> Result<Exit, Failure> 
         }
     }
     let fits = checkups.iter().all(|(_, checkup)| checkup.fits());
+    let unknown = checkups.iter().find(|(_, checkup)| checkup.lacks_info()).map(|(server, _)| server.clone());
     output::print(&Doctor::of(checkups), global)?;
-    Ok(if fits { Exit::Yes } else { Exit::No })
+    match unknown {
+        _ if !fits => Ok(Exit::No),
+        Some(server) => Err(Failure::new(
+            Exit::Unusable,
+            format_args!(
+                "{server}: this user may not examine it: log in as one with the rights that `lockshift protocols --acl \
+                 --command doctor` prints, or grant them with ACL SETUSER"
+            ),
+        )),
+        None => Ok(Exit::Yes),
+    }
 }
 
 const EXAMPLES: &str = "\x1b[1;4mExamples:\x1b[0m

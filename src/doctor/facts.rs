@@ -8,7 +8,7 @@ use crate::wire::{Reply, UnixTime};
 /// What a server says of itself. A field that INFO does not have is empty or zero, or `None` where that would say something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
-    /// `redis` or `valkey`.
+    /// `redis` or `valkey`; empty if the user may not run INFO.
     pub software: &'static str,
     /// Its version.
     pub version: String,
@@ -68,6 +68,11 @@ impl ServerFacts {
             policy: Some(field("maxmemory_policy")).filter(|policy| !policy.is_empty()),
             replicas_in_time: field("min_slaves_good_slaves").parse().ok(),
         }
+    }
+
+    /// None: the user may not run INFO.
+    pub(super) fn unknown() -> Self {
+        Self { software: "", ..Self::of("") }
     }
 
     /// Whether it is a Sentinel, which knows of masters and keeps no keys.

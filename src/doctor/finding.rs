@@ -47,6 +47,11 @@ impl Subject {
 pub enum DoctorFinding {
     /// It is a Sentinel, which keeps no keys: nothing else is examined.
     IsSentinel,
+    /// The user may not run INFO, which says most of this subject.
+    InfoRefused {
+        /// What was not examined.
+        subject: Subject,
+    },
     /// It is a replica: it refuses writes.
     IsReplica {
         /// Its master, `host:port`.
@@ -138,6 +143,7 @@ impl DoctorFinding {
             | Self::ClusterNotExamined
             | Self::UnsuitedToCluster { .. }
             | Self::IsLoading => Subject::Role,
+            Self::InfoRefused { subject } => *subject,
             Self::NeedsRedis32 { .. } | Self::Unknown { .. } | Self::CommandsNotExamined => Subject::Version,
             Self::NotAllowed { .. } | Self::UserOfOtherCommands { .. } | Self::PermissionsNotExamined => {
                 Subject::Permissions
@@ -157,6 +163,7 @@ impl DoctorFinding {
     pub fn weight(&self) -> Weight {
         match self {
             Self::ClusterNotExamined
+            | Self::InfoRefused { .. }
             | Self::CommandsNotExamined
             | Self::UserOfOtherCommands { .. }
             | Self::PermissionsNotExamined

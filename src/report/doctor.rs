@@ -20,6 +20,7 @@ pub struct Doctor {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Examined {
     server: String,
+    /// This and the next three are empty if the user may not run INFO.
     software: &'static str,
     version: String,
     mode: String,
@@ -84,7 +85,10 @@ fn says(finding: &DoctorFinding) -> String {
         DoctorFinding::IsLoading => "it is still loading its data".to_owned(),
         DoctorFinding::NeedsRedis32 { protocols } => format!("{} needs Redis 3.2 or later", protocols.join(", ")),
         DoctorFinding::Unknown { commands } => format!("it does not know {}", commands.join(", ")),
-        DoctorFinding::CommandsNotExamined => "it does not describe its commands".to_owned(),
+        DoctorFinding::InfoRefused { .. } => "this user may not run INFO".to_owned(),
+        DoctorFinding::CommandsNotExamined => {
+            "it does not describe its commands, or this user may not run COMMAND INFO".to_owned()
+        }
         DoctorFinding::NotAllowed { user, commands, .. } => {
             format!("the user `{user}` may not run {} on every key and channel of the fleet", commands.join(", "))
         }
@@ -158,6 +162,7 @@ fn change(finding: &DoctorFinding) -> Option<String> {
             "CONFIG SET appendonly yes appendfsync always".to_owned()
         }
         DoctorFinding::ClusterNotExamined
+        | DoctorFinding::InfoRefused { .. }
         | DoctorFinding::IsLoading
         | DoctorFinding::CommandsNotExamined
         | DoctorFinding::PermissionsNotExamined
@@ -181,7 +186,12 @@ impl Examined {
     fn text(&self) -> String {
         let Self { server, software, version, mode, role, .. } = self;
         let role = if self.is_sentinel { String::new() } else { format!(", {role}") };
-        let mut text = format!("{BOLD}{server}{BOLD:#}  {software} {version}, {mode}{role}\n");
+        let facts = if software.is_empty() {
+            "unknown version".to_owned()
+        } else {
+            format!("{software} {version}, {mode}{role}")
+        };
+        let mut text = format!("{BOLD}{server}{BOLD:#}  {facts}\n");
         for subject in Subject::ALL.map(Subject::name) {
             let mut found = self.findings.iter().filter(|row| row.subject == subject).peekable();
             // Of a Sentinel only its role is examined.

@@ -184,6 +184,41 @@ fn clients_that_select_a_database_need_select() {
     assert!(!rule(0).contains("select"), "the first database is not selected: {}", rule(0));
 }
 
+/// The user of the fleet, as `protocols --acl` prints it: it may not ask the server for anything.
+#[test]
+fn what_a_user_without_info_cannot_examine_is_named_and_the_rest_is_examined() {
+    let server = Server::start();
+    let fleet = ["--fleet", "php-getset", "--match", "invoices"];
+    let printed = done(lockshift(), ["protocols", "--acl", "php-getset", "--key", "invoices"]).stdout;
+    let login = |rights: &[&str]| {
+        let words = ["SETUSER", "old", "reset", "on", ">x"];
+        cmd("ACL").arg(&words).arg(rights).exec(&mut server.connect()).unwrap();
+        let mut command = lockshift();
+        command.env("REDIS_URL", format!("redis://old:x@{}/", server.address()));
+        command
+    };
+    let own: Vec<&str> = printed.split_whitespace().collect();
+    let ended = done(login(&own), [&["doctor", "--json"], &fleet[..]].concat());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("`lockshift protocols --acl --command doctor`"), "{ended:?}");
+    let json = &ended.json()[0];
+    for subject in ["role", "version", "permissions", "clock", "memory", "persistence", "replicas"] {
+        let found = under(json, subject);
+        assert!(!found.is_empty() && found.iter().all(|(weight, _)| *weight == "not examined"), "{subject}: {found:?}");
+    }
+    assert_eq!((&json["fits"], &json["version"], &json["role"]), (&true.into(), &"".into(), &"".into()), "{json}");
+    let text = done(login(&own), [&["doctor"], &fleet[..]].concat()).stdout;
+    assert!(text.contains("not examined  role: this user may not run INFO\n") && !text.contains("fits"), "{text}");
+
+    // With all but INFO, the rest is examined: the key of the lock is another one.
+    let rest = ["~other", "+@all", "-info"];
+    let ended = done(login(&rest), [&["doctor", "--json"], &fleet[..]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let json = &ended.json()[0];
+    assert_eq!((under(json, "clock"), under(json, "permissions")[0].0), (vec![], "harmful"), "{ended:?}");
+    assert_eq!(under(json, "replicas"), [("not examined", "this user may not run INFO")], "{ended:?}");
+}
+
 /// What is found under this subject, as weight and text.
 fn under<'a>(json: &'a Value, subject: &str) -> Vec<(&'a str, &'a str)> {
     let findings = json["findings"].as_array().unwrap().iter().filter(|finding| finding["subject"] == subject);
