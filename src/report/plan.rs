@@ -254,7 +254,9 @@ impl PhaseRow {
         }
         text += &format!("   deploy    {}\n", self.deploy);
         for LanguageLines { language, install, lines } in &self.write {
-            text += &format!("   {language:<9} {install}\n");
+            text += &format!(
+                "   {language:<9} from a copy of lockshift, in clients/{language}/README.md:\n             {install}\n"
+            );
             lines.iter().for_each(|line| text += &format!("             {line}\n"));
         }
         for (index, command) in self.watch.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What a team without Rust installs and writes in a phase: the packages in `clients/`, and the lines of their READMEs.
+//! What a team without Rust installs and writes in a phase: the packages in `clients/`, and the lines of their READMEs. No registry
+//! has the packages: they are installed from a copy of the repository.
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ pub struct Language(&'static LanguageRow);
 #[derive(Debug, PartialEq, Eq)]
 struct LanguageRow {
     name: &'static str,
+    /// The command, as the README has it; of several, each behind `&&`.
     install: &'static str,
     quote: char,
     /// Lines with `{fleet}` for the quoted dialects.
@@ -23,7 +25,7 @@ struct LanguageRow {
 const ROWS: [LanguageRow; 4] = [
     LanguageRow {
         name: "php",
-        install: "composer require lockshift/lockshift   (clients/php)",
+        install: "composer config repositories.lockshift path ../lockshift/clients/php && composer require lockshift/lockshift:@dev",
         quote: '\'',
         bridge: &[
             "$bridge = new BridgeLock($redis, 'invoices', lease: 30, dialects: [{fleet}]);",
@@ -42,7 +44,7 @@ const ROWS: [LanguageRow; 4] = [
     },
     LanguageRow {
         name: "java",
-        install: "dev.lockshift:lockshift:0.1.0, for Maven and Gradle   (clients/java)",
+        install: "mvn --file clients/java install -DskipTests",
         quote: '"',
         bridge: &[
             "BridgeLock bridge = new BridgeLock(redis, \"invoices\", Duration.ofSeconds(30), {fleet});",
@@ -57,7 +59,7 @@ const ROWS: [LanguageRow; 4] = [
     },
     LanguageRow {
         name: "python",
-        install: "pip install lockshift   (clients/python)",
+        install: "pip install ./clients/python",
         quote: '"',
         bridge: &[
             "bridge = BridgeLock(client, \"invoices\", lease=30, dialects=[{fleet}])",
@@ -73,7 +75,7 @@ const ROWS: [LanguageRow; 4] = [
     },
     LanguageRow {
         name: "node",
-        install: "npm install lockshift   (clients/node)",
+        install: "npm install ../lockshift/clients/node ioredis",
         quote: '\'',
         bridge: &[
             "const bridge = new BridgeLock(client, 'invoices', 30_000, [{fleet}]);",
@@ -136,6 +138,8 @@ fn the_lines_to_write_are_those_of_the_packages_own_examples() {
         let readme = format!("{}/clients/{name}/README.md", env!("CARGO_MANIFEST_DIR"));
         let Ok(readme) = std::fs::read_to_string(readme) else { panic!("clients/{name} has no README.md") };
         for phase in [Phase::LegacyAndBridge, Phase::BridgeAndModern] {
+            let is_known = |command: &str| readme.contains(command);
+            assert!(language.0.install.split(" && ").all(is_known), "clients/{name}/README.md: {}", language.0.install);
             let written = language.written(phase, &["php-getset"]).expect("the phase deploys something");
             let strange: Vec<_> = written.lines.iter().filter(|line| !readme.contains(*line)).collect();
             assert!(strange.is_empty(), "clients/{name}/README.md has no {strange:?}");
