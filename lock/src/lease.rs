@@ -67,6 +67,6 @@ pub enum LeaseError {
     #[error("a lease of {0:?} is too short: the shortest is 1 ms")]
     TooShort(Duration),
     /// Longer than a hundred years: stamps and TTLs would overflow.
-    #[error("a lease of {0:?} is too long: the longest is 100 years")]
+    #[error("a lease of {0:?} is too long: the longest is {max:?}, 100 years of 365 days", max = Lease::MAX)]
     TooLong(Duration),
 }

@@ -32,7 +32,10 @@ fn a_lease_lasts_from_a_millisecond_to_a_century() {
 fn an_invalid_lease_is_an_error_that_names_the_bounds() {
     let error = |length| Lease::new(length).unwrap_err().to_string();
     assert_eq!(error(Duration::ZERO), "a lease of 0ns is too short: the shortest is 1 ms");
-    assert_eq!(error(CENTURY + SECOND), "a lease of 3153600001s is too long: the longest is 100 years");
+    assert_eq!(
+        error(CENTURY + SECOND),
+        "a lease of 3153600001s is too long: the longest is 3153600000s, 100 years of 365 days"
+    );
 }
 
 /// The lease, the drift of 1 % and 2 ms, and what is left: never less than nothing.
