@@ -17,6 +17,10 @@ pub(super) fn of_connection(server: &impl Display, is_encrypted: bool, key: &Key
     if let Some(sentence) = of_alert(&error) {
         return Failure::new(Exit::Unusable, format_args!("{server}: {sentence}"));
     }
+    if error.to_string().contains("cluster support disabled") {
+        let sentence = "several addresses, or ?cluster=true, mean a cluster, and this server is not a node of one: name one address";
+        return Failure::new(Exit::Unusable, format_args!("{server}: {sentence}"));
+    }
     let words = harmless(&error);
     let was_closed = error.is_connection_dropped();
     let error = Error::connection(key, error);

@@ -31,8 +31,9 @@ use running_scan::{RunningScan, ScanEnd};
 /// means that some lock has a hazard. What endangers every lock is reported for the server: eviction, replicas without
 /// min-replicas-to-write and, with redlock in --fleet, no append-only file. Only the database of the address is scanned; others
 /// that have keys are named. A scan that is stopped (Ctrl-C) or loses its server shows what it has found. Exit status 3 means
-/// that keys were left out which may be locks: the user may not read them, or they were moving to another node of a cluster.
-/// A hash or sorted set that is too large for any lock is counted, and is no reason for that.
+/// that no lock has a hazard and keys were left out which may be locks: the user may not read them, or they were moving to another
+/// node of a cluster. Where keys were left out and some lock has a hazard, the exit status is 1, and standard error names the keys.
+/// A hash or sorted set that is too large for any lock is counted, and is no reason for 3.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -44,10 +44,10 @@ pub enum Unguardable {
     },
     /// The only stamps that the guard can tell from those of its clients are so far in the future that they must expire
     /// with their key, and its keys are to have no time to live.
-    #[error("a stamp that {0} respects and does not write expires only with its key: give the key a time to live")]
+    #[error("a stamp that {0} respects and does not write expires only with its key: leave out `no-ttl`")]
     NeedsTtl(&'static str),
     /// In bridge mode the guard holds the new key as a bridge does, and a bridge's keys expire.
-    #[error("a bridge holds keys with a time to live: it cannot be combined with keys that live for ever")]
+    #[error("a bridge holds keys with a time to live: leave out `no-ttl`, or choose the mode `protect`")]
     BridgeNeedsTtl,
     /// The protocols of one rule share a key, and no stamp keeps all of them out.
     #[error(transparent)]

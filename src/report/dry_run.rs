@@ -225,7 +225,7 @@ impl LockComparison {
         let missing = [
             (self.held_at_end, "held when the trace ended: played as released then"),
             (self.never_given_back, "never released, nor in the play"),
-            (self.unserved, "asked for and not seen to be had: not played"),
+            (self.unserved, "tried to acquire and, as far as the trace shows, never did: not played"),
         ];
         for (count, words) in missing.into_iter().filter(|(count, _)| *count > 0) {
             let _ = writeln!(text, "  {count} {words}.");

@@ -1,6 +1,7 @@
 //! What was typed: understood, explained, or refused with exit status 2.
 
 use super::command::{done, lockshift};
+use crate::server::Server;
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_sent() {
@@ -13,7 +14,10 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
         (&["run", "k", "--", "true"], "which Redis? Name it with --redis"),
         (&["compare", "token"], "which Redis? Name it with --redis"),
         (&["run", "k", "--lease", "0s", "--", "true"], "a lease of 0ns is too short: the shortest is 1 ms"),
-        (&["run", "k", "--lease", "9223372036854775808s", "--", "true"], "too long: the longest is 100 years"),
+        (
+            &["run", "k", "--lease", "9223372036854775808s", "--", "true"],
+            "too long: the longest is 3153600000s, 100 years of 365 days",
+        ),
         (&["run", "k", "--lease", "99999999999999999999s", "--", "true"], "--lease"),
         (&["run", "k", "--lease", "2ms", "--", "true"], "a lease of 2ms cannot be relied on"),
         (&["run", "k", "--lease", "-5s", "--", "true"], "unexpected argument"),
@@ -36,6 +40,18 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
         assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
         assert!(refused.stderr.contains(expected), "{args:?}: {expected} not in {}", refused.stderr);
         assert_eq!(refused.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn several_servers_that_are_no_cluster_are_named_as_that() {
+    let server = Server::start();
+    let urls = [server.url(), server.url()].join(",");
+    for command in [&["inspect", "k"][..], &["scan"]] {
+        let refused = done(lockshift(), [command, &["--redis", &urls]].concat());
+        assert_eq!(refused.code, Some(3), "{refused:?}");
+        let says = ": several addresses, or ?cluster=true, mean a cluster, and this server is not a node of one: name one address\n";
+        assert!(refused.stderr.ends_with(says), "{refused:?}");
     }
 }
 
