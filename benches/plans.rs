@@ -62,9 +62,10 @@ fn main() {
     let minutes = host::mono().saturating_since(begin).as_secs().div_ceil(60);
     let [of_rules, of_causes] = all_seen;
     let summary = format!(
-        "{missed} of {fleets} fleets break a rule that their plans do not name. Every single step was seen of {of_rules} for rules, \
-         and of {of_causes} for causes; of each phase of the others, what {seconds} s or 16 GiB allow, and for causes {} s, or 20 \
-         million states in a scene ({minutes} minutes in all).\n",
+        "{missed} of {fleets} fleets break a rule that their plans do not name. The search for rules saw every single \
+         step of {of_rules} fleets, and the search for causes those of {of_causes}. In each phase of the other fleets, the search for \
+         rules was ended after {seconds} s or at 16 GiB, and the search for causes after {} s or at 20 million states in a scene \
+         ({minutes} minutes in all).\n",
         time_for_causes(Duration::from_secs(seconds)).as_secs_f64(),
     );
     print!("\n{summary}");
