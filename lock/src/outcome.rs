@@ -21,7 +21,8 @@ pub struct Held {
     pub reason: Refusal,
     /// The value that was found, where the protocol looked.
     pub seen: Option<Vec<u8>>,
-    /// How long the present holder's lease still runs, where the protocol can tell.
+    /// When to try again, where the protocol can tell: when the lease that it found ends. Another one may be in the way for longer,
+    /// as that of the old key of a bridge beside its new one.
     pub retry_in: Option<Duration>,
     /// The vote of each server, where the protocol needs most of several.
     pub votes: Votes,

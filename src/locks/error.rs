@@ -81,8 +81,9 @@ pub struct Timeout {
     pub key: Key,
     /// The holder's value, where the protocol reads it.
     pub holder: Option<Vec<u8>>,
-    /// For how long the holder's lease still ran at the last attempt, where the protocol knows.
-    pub remaining: Option<Duration>,
+    /// When to try again, by the lease that was in the way of the last attempt, where the protocol knows it. Another one may last
+    /// longer, and a lock without a lease stays.
+    pub retry_in: Option<Duration>,
 }
 
 impl fmt::Display for Timeout {
@@ -91,8 +92,8 @@ impl fmt::Display for Timeout {
         if let Some(holder) = &self.holder {
             write!(f, ", whose value is {}", Printable(holder))?;
         }
-        if let Some(remaining) = self.remaining {
-            write!(f, ", for another {remaining:?} at most")?;
+        if let Some(retry_in) = self.retry_in.filter(|retry_in| !retry_in.is_zero()) {
+            write!(f, ": try again in {retry_in:?}")?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::wire::Key;
 pub(super) fn judge<G>(key: &Key, attempt: Result<Attempt<G>, Error>) -> Result<G, AcquireError> {
     match attempt? {
         Attempt::Won(guard) => Ok(guard),
-        Attempt::Held(held) => Err(Timeout { key: key.clone(), holder: held.seen, remaining: held.retry_in }.into()),
+        Attempt::Held(held) => Err(Timeout { key: key.clone(), holder: held.seen, retry_in: held.retry_in }.into()),
         Attempt::TooLate => Err(AcquireError::TooSlow(key.clone())),
         Attempt::Unknown(unknown) => Err(unknown.into()),
     }

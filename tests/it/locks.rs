@@ -505,7 +505,7 @@ mod tasks {
             let lock = locks.legacy("php-getset", "k", Duration::from_secs(30)).unwrap();
             let held = lock.try_acquire().await.unwrap().expect("it is free");
             let Err(AcquireError::Timeout(timeout)) = lock.acquire_within(SOON).await else { panic!("it is held") };
-            assert!(timeout.holder.is_some() && timeout.remaining.is_some(), "{timeout}");
+            assert!(timeout.holder.is_some() && timeout.retry_in.is_some(), "{timeout}");
             held.release().await.unwrap();
 
             let held = locks.token("l", Duration::from_secs(3)).unwrap().try_acquire().await.unwrap().unwrap();
