@@ -243,6 +243,9 @@ fn write(exploration: &Exploration, pages: &HtmlPages<'_>) -> Result<(), Failure
 
 fn verdict(findings: &Findings) -> Result<Exit, Failure> {
     match (findings.violations.as_slice(), findings.end) {
+        ([], End::Exhausted | End::Satisfied) if !findings.unknown_commands.is_empty() => {
+            Err(Failure::new(Exit::Unusable, "a client sends a command that is not simulated"))
+        }
         ([], End::Exhausted | End::Satisfied) => Ok(Exit::Yes),
         ([], End::Hashed) => Err(Failure::new(
             Exit::Unusable,

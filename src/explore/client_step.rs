@@ -141,6 +141,11 @@ impl ClientStep<'_> {
         }
     }
 
+    /// The same client under the name of another place.
+    pub(super) fn named_as(self, place: usize) -> Self {
+        Self { place, ..self }
+    }
+
     /// Who the client is in this state.
     pub(super) fn owner(&self, actor: &Actor) -> Owner {
         let owner = self.client.owner.unwrap_or_else(|| names::owner(self.place, self.client.token_head));
@@ -239,7 +244,7 @@ impl ClientStep<'_> {
     }
 
     /// The client with its next operation begun, nothing sent yet.
-    fn begun(&self, actor: &Actor) -> Actor {
+    pub(super) fn begun(&self, actor: &Actor) -> Actor {
         match &actor.doing {
             Doing::Resting { .. } => actor.now(Doing::Acquiring(Operation::default())),
             Doing::Holding(hold, work) if self.renewal_due(hold, *work).is_some() => {

@@ -14,6 +14,10 @@
 //! live inputs and the same behaviour have one representative. And once a lease has ended, its beginning is dead. Only moments may
 //! differ from what was tried: where a client has received another text, such as the token of another round, all is kept.
 //!
+//! Among others a client also receives what it does not alone: what another one leaves after work, or in a later tick. So the
+//! search notes each reply that was not tried to its command, moments left aside. That search proves nothing: it starts again
+//! with those replies tried as well, until there is none. Where that does not help, nothing is forgotten of that client.
+//!
 //! The client does the same as before, in as many steps: what can be violated is the same, and the length of each schedule. As
 //! with the horizon, this is tried and not proved: a client that treats a moment differently that was not tried is not
 //! noticed. Nothing is forgotten where clocks are set, because no reading is tried that such a clock shows; nor of a client that
@@ -28,6 +32,7 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::actor::{Actor, Doing, Operation};
+use super::client::Times;
 use super::client_step::{ClientStep, Ended, has_acted_before, operation_mut};
 use super::direct::Direct;
 use super::intern::Interner;
@@ -39,14 +44,19 @@ use super::server_side::ServerSide;
 use super::stamps::Stamps;
 use super::timeline::Horizon;
 use super::unbounded::{LoneRun, PRESENT, Retiming};
-use crate::lock::{Acquired, Hold};
+use crate::lock::{Acquired, Hold, Token};
 use crate::wire::{Command, Entry, MonoTime, Pending, Reading, Reply, UnixTime};
 
 /// What is forgotten of each client, by place.
 #[derive(Clone, Debug)]
 pub(super) struct Forgetting<'a> {
     scene: &'a Scene,
-    representatives: Vec<Option<Arc<Representatives>>>,
+    /// By place, one for each name that the client has in turn.
+    representatives: Vec<Vec<Arc<Representatives>>>,
+    /// What was tried because a search has met it.
+    met: Arc<Met>,
+    /// What a search has met that was not tried.
+    untried: Vec<Untried>,
     stamps: Stamps,
     /// Whether the scene's rules ask the server about what a client holds.
     holds_are_judged: bool,
@@ -55,10 +65,32 @@ pub(super) struct Forgetting<'a> {
 /// What represents each path of a client.
 #[derive(Clone, Debug)]
 struct Representatives {
+    /// Under which name the client was tried; `None`: it does the same under every name.
+    of: Option<Token>,
     /// By path, and whether its last reply is on its way.
     by_path: FxHashMap<(Path, bool), Representative>,
     /// What was tried, without its moments.
     tried: FxHashSet<Received>,
+    /// Which replies were tried to which commands, without moments.
+    exchanges: FxHashSet<(Command, Reply)>,
+}
+
+/// What a search has met beyond what was tried: a client that has received this reply to this command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Untried {
+    place: usize,
+    /// Without its moments.
+    command: Command,
+    reply: Reply,
+}
+
+/// What is tried because searches have met it.
+#[derive(Clone, Debug, Default)]
+struct Met {
+    replies: Vec<Untried>,
+    /// The clients of which nothing is forgotten.
+    kept: Vec<usize>,
+    searches: usize,
 }
 
 /// The path that represents others with the same behaviour, as seen from one of them.
@@ -118,6 +150,12 @@ impl Received {
     }
 }
 
+/// The command without its moments.
+fn timeless(stamps: &Stamps, command: &Command) -> Command {
+    let words = command.words().iter().map(|word| stamps.moved(word, &|_| 0));
+    Command::from_words(words).unwrap_or_else(|| command.clone())
+}
+
 /// The reply with every moment in its texts moved.
 fn moved(stamps: &Stamps, reply: &Reply, to: &dyn Fn(i64) -> i64) -> Reply {
     match reply {
@@ -160,6 +198,10 @@ const MOST_RUNS: usize = 3_000_000;
 /// Where more than this would have to be tried, a sample comes first.
 const MOST_RUNS_OF_ALL: usize = 500_000;
 const MOST_RECEIVED: usize = 16;
+/// A client that has more names than this keeps all under the others.
+const MOST_NAMES: u8 = 4;
+/// After so many searches that have met what was not tried, nothing is forgotten.
+const MOST_SEARCHES: usize = 16;
 /// How often the sample is corrected.
 const MOST_CORRECTIONS: usize = 8;
 /// How long ago what is forgotten was: beyond all that is a moment of the scene.
@@ -201,29 +243,113 @@ impl TriedTicks {
 impl<'a> Forgetting<'a> {
     /// Finds out what can be forgotten: `None` if nothing can be.
     pub(super) fn of(scene: &'a Scene) -> Option<Self> {
-        Self::by(scene, |answers, place, ticks| {
-            Trial::of(answers, place, ticks, Inputs::All)
-                .map(Trial::representatives)
-                .or_else(|_| Trial::by_sample(answers, place, ticks, |live| live))
-        })
+        Self::after(scene, Met::default())
     }
 
-    fn by(scene: &'a Scene, found_out: FoundOut) -> Option<Self> {
+    fn after(scene: &'a Scene, met: Met) -> Option<Self> {
+        let found_out: FoundOut = |answers, tried| {
+            Trial::of(answers, tried, Inputs::All)
+                .map(Trial::representatives)
+                .or_else(|_| Trial::by_sample(answers, tried, |live| live))
+        };
+        Self::by(scene, found_out, met)
+    }
+
+    /// The same where that was tried as well; `None` if nothing is forgotten then.
+    pub(super) fn with_tried(self, untried: &[Untried]) -> Option<Self> {
+        let mut met = Arc::unwrap_or_clone(self.met);
+        met.searches += 1;
+        for new in untried {
+            if !met.replies.contains(new) {
+                met.replies.push(new.clone());
+            } else if !met.kept.contains(&new.place) {
+                // Run alone, this client does not come so far.
+                met.kept.push(new.place);
+            }
+        }
+        if met.searches > MOST_SEARCHES { None } else { Self::after(self.scene, met) }
+    }
+
+    fn by(scene: &'a Scene, found_out: FoundOut, met: Met) -> Option<Self> {
         let tried = TriedTicks::of(scene);
         if tried.of_clients.len() > MOST_TICKS || scene.bounds.faults.clock_steps > 0 {
             return None;
         }
-        let answers = Answers::of(scene, &tried.of_servers);
-        let mut representatives: Vec<Option<Arc<Representatives>>> = Vec::new();
+        let met = Arc::new(met);
+        let answers = Answers::of(scene, &tried.of_servers, &met);
+        let mut representatives: Vec<Vec<Arc<Representatives>>> = Vec::new();
         for (place, client) in scene.clients.iter().enumerate() {
             let like = scene.clients[..place].iter().position(|earlier| earlier.is_like(client));
-            representatives.push(match like.filter(|_| !answers.name_clients) {
-                Some(earlier) => representatives[earlier].clone(),
-                None => found_out(&answers, place, &tried.of_clients).map(Arc::new).ok(),
+            let of_like = like.map_or(&[][..], |earlier| &representatives[earlier]);
+            let of_all = of_like.iter().find(|it| it.of.is_none()).cloned();
+            representatives.push(match of_all {
+                _ if met.kept.contains(&place) => Vec::new(),
+                Some(of_all) => vec![of_all],
+                None => Self::of_each_name(&answers, place, &tried.of_clients, found_out),
             });
         }
-        let any = representatives.iter().any(Option::is_some);
-        any.then_some(Self { scene, representatives, stamps: Retiming::of(scene).stamps(), holds_are_judged: true })
+        let any = representatives.iter().any(|of_client| !of_client.is_empty());
+        let stamps = Retiming::of(scene).stamps();
+        any.then(|| Self { scene, representatives, met, untried: Vec::new(), stamps, holds_are_judged: true })
+    }
+
+    /// What represents the paths of the client at this place under each of its names.
+    fn of_each_name(
+        answers: &Answers<'_>,
+        place: usize,
+        ticks: &[u16],
+        found_out: FoundOut,
+    ) -> Vec<Arc<Representatives>> {
+        let fresh = Actor::fresh(&answers.scene.clients[place]);
+        let rounds = match fresh.rounds_left {
+            Times::Of(rounds) => rounds.min(MOST_NAMES),
+            Times::Forever => 1,
+        };
+        let mut of_each = Vec::new();
+        for round in 0..rounds {
+            let rounds_left = match fresh.rounds_left {
+                Times::Of(rounds) => Times::Of(rounds - round),
+                Times::Forever => Times::Forever,
+            };
+            let tried = TriedClient { place, actor: Actor { rounds_left, ..fresh.clone() }, ticks };
+            let Ok(found) = found_out(answers, &tried) else { return of_each };
+            let is_of_all = found.of.is_none();
+            of_each.push(Arc::new(found));
+            if is_of_all {
+                break;
+            }
+        }
+        of_each
+    }
+
+    /// What represents the paths of this client under the name that it has.
+    fn representatives_of(&self, place: usize, actor: &Actor) -> Option<&Representatives> {
+        let of_client = &self.representatives[place];
+        let name = || self.scene.client_step(place).owner(actor).token;
+        let found = of_client.iter().find(|it| it.of.is_none_or(|of| of == name()))?;
+        Some(found)
+    }
+
+    /// Notes a reply to this client that was not tried.
+    pub(super) fn note_reply(&mut self, place: usize, actor: &Actor, reply: &Reply) {
+        let client = self.scene.client_step(place);
+        let actor = client.begun(actor);
+        if !matches!(actor.doing, Doing::Acquiring(_) | Doing::Releasing(..)) {
+            return;
+        }
+        let Some(representatives) = self.representatives_of(place, &actor) else { return };
+        let Err(Pending::Send(command)) = client.run(&actor) else { return };
+        let command = timeless(&self.stamps, &command);
+        let exchange = (command, moved(&self.stamps, reply, &|_| 0));
+        if !representatives.exchanges.contains(&exchange) {
+            let untried = Untried { place, command: exchange.0, reply: reply.clone() };
+            self.untried.extend(Some(untried).filter(|new| !self.untried.contains(new)));
+        }
+    }
+
+    /// What was noted.
+    pub(super) fn untried(&self) -> &[Untried] {
+        &self.untried
     }
 
     /// The same where these are asked.
@@ -233,7 +359,7 @@ impl<'a> Forgetting<'a> {
 
     /// The client at this place without what no later step looks at.
     pub(super) fn forget(&self, place: usize, actor: Actor) -> Actor {
-        let Some(representatives) = &self.representatives[place] else { return actor };
+        let Some(representatives) = self.representatives_of(place, &actor) else { return actor };
         let client = self.scene.client_step(place);
         match &actor.doing {
             Doing::Acquiring(operation) => {
@@ -265,7 +391,7 @@ impl<'a> Forgetting<'a> {
 
     /// What a client holds, without what its release does not look at.
     fn held_anew(&self, place: usize, actor: &Actor, hold: &Hold) -> Option<Hold> {
-        let representatives = self.representatives[place].as_ref().filter(|_| !self.holds_are_judged)?;
+        let representatives = self.representatives_of(place, actor).filter(|_| !self.holds_are_judged)?;
         let released = actor.now(Doing::Releasing(hold.clone(), Operation::default()));
         let released =
             self.represented(self.scene.client_step(place), representatives, &released, received_by(hold).into())?;
@@ -308,7 +434,7 @@ impl<'a> Forgetting<'a> {
 impl<'a> Forgetting<'a> {
     /// What can be forgotten by a sample, although all could be tried.
     pub(super) fn by_a_sample(scene: &'a Scene) -> Option<Self> {
-        Self::by(scene, |answers, place, ticks| Trial::by_sample(answers, place, ticks, |live| live))
+        Self::by(scene, |answers, tried| Trial::by_sample(answers, tried, |live| live), Met::default())
     }
 
     /// The same, if nothing is live by the sample.
@@ -317,7 +443,7 @@ impl<'a> Forgetting<'a> {
             live.values_mut().for_each(|live| live.fill(false));
             live
         }
-        Self::by(scene, |answers, place, ticks| Trial::by_sample(answers, place, ticks, nothing))
+        Self::by(scene, |answers, tried| Trial::by_sample(answers, tried, nothing), Met::default())
     }
 
     /// A mistake, planted: a value that was just read, and has not been judged, is forgotten.
@@ -411,13 +537,15 @@ struct Answers<'a> {
     scene: &'a Scene,
     /// What a server can be, each with some ticks at which it may be asked.
     servers: Vec<(ServerSide, Vec<u16>)>,
-    /// Whether clients that are alike write what tells them apart.
-    name_clients: bool,
+    /// What searches have met.
+    met: &'a Met,
+    /// From the first moment at which a server is tried to the end of the longest lease from the last, in nanoseconds.
+    span_ns: (i64, i64),
 }
 
 impl<'a> Answers<'a> {
     /// By servers on which one client has run, at each of these ticks; of clients that are alike and write the same, one.
-    fn of(scene: &'a Scene, ticks: &[u16]) -> Self {
+    fn of(scene: &'a Scene, ticks: &[u16], met: &'a Met) -> Self {
         let mut seen = FxHashSet::default();
         let leases = scene.clients.iter().map(|client| scene.timeline().ticks_of(client.locker.lease().length()));
         let longest = leases.max().unwrap_or(0);
@@ -437,7 +565,9 @@ impl<'a> Answers<'a> {
                 servers.push((side, asked_at.clone()));
             }
         }
-        Self { scene, servers, name_clients }
+        let moment = |tick: u16| Retiming::of(scene).moment(tick);
+        let (first, last) = (ticks.first().copied().unwrap_or(0), ticks.last().copied().unwrap_or(0));
+        Self { scene, servers, met, span_ns: (moment(first), moment(last.saturating_add(longest))) }
     }
 
     fn to(&self, place: usize, command: &Command) -> Vec<Reply> {
@@ -457,6 +587,9 @@ impl<'a> Answers<'a> {
 /// One client's operations, run over all that it may receive.
 struct Trial<'a> {
     client: ClientStep<'a>,
+    name: Token,
+    /// Whether it does the same under another name.
+    is_of_all: bool,
     place: usize,
     answers: &'a Answers<'a>,
     stamps: Stamps,
@@ -479,8 +612,15 @@ struct Trial<'a> {
     refuted: FxHashSet<Path>,
 }
 
-/// Finds out what represents the paths of the client at this place, which is tried at these ticks.
-type FoundOut = fn(&Answers<'_>, usize, &[u16]) -> Result<Representatives, NotForgettable>;
+/// Which client is tried, under which name, and at which ticks.
+struct TriedClient<'a> {
+    place: usize,
+    actor: Actor,
+    ticks: &'a [u16],
+}
+
+/// Finds out what represents the paths of this client.
+type FoundOut = fn(&Answers<'_>, &TriedClient<'_>) -> Result<Representatives, NotForgettable>;
 
 /// Which inputs are tried with all others.
 #[derive(Clone, Copy)]
@@ -505,13 +645,12 @@ impl<'a> Trial<'a> {
     /// Tries a sample of all inputs, and then what is live by that, changed so.
     fn by_sample(
         answers: &Answers<'_>,
-        place: usize,
-        ticks: &[u16],
+        tried: &TriedClient<'_>,
         change: fn(LiveInputs) -> LiveInputs,
     ) -> Result<Representatives, NotForgettable> {
-        let mut sample = change(Trial::of(answers, place, ticks, Inputs::Sample)?.live());
+        let mut sample = change(Trial::of(answers, tried, Inputs::Sample)?.live());
         for _ in 0..MOST_CORRECTIONS {
-            let trial = Trial::of(answers, place, ticks, Inputs::LiveBy(&sample))?;
+            let trial = Trial::of(answers, tried, Inputs::LiveBy(&sample))?;
             if trial.refuted.is_empty() {
                 return Ok(trial.representatives());
             }
@@ -528,14 +667,16 @@ impl<'a> Trial<'a> {
         self.paths.all().iter().cloned().zip(live).collect()
     }
 
-    fn of(answers: &'a Answers<'a>, place: usize, ticks: &[u16], inputs: Inputs<'a>) -> Result<Self, NotForgettable> {
-        let scene = answers.scene;
+    fn of(answers: &'a Answers<'a>, tried: &TriedClient<'_>, inputs: Inputs<'a>) -> Result<Self, NotForgettable> {
+        let (scene, place) = (answers.scene, tried.place);
         let client = &scene.clients[place];
         if client.renew_after.is_some() || client.writes {
             return Err(NotForgettable);
         }
         let mut trial = Self {
             client: scene.client_step(place),
+            name: scene.client_step(place).owner(&tried.actor).token,
+            is_of_all: true,
             place,
             answers,
             stamps: Retiming::of(scene).stamps(),
@@ -555,11 +696,11 @@ impl<'a> Trial<'a> {
         let wall = UnixTime::from_nanos(scene.begin.as_nanos() - LONG_AGO_NS);
         let long_ago = Reading { wall, mono: MonoTime::since_origin(Duration::ZERO) };
         trial.long_ago.insert(Received::Clock(long_ago));
-        let readings = ticks.iter().map(|tick| scene.reading(place, *tick)).chain([long_ago]);
+        let readings = tried.ticks.iter().map(|tick| scene.reading(place, *tick)).chain([long_ago]);
         trial.clocks = readings.map(|reading| trial.received.id(Received::Clock(reading))).collect();
-        let fresh = Actor::fresh(client);
+        let fresh = &tried.actor;
         trial.try_all(&fresh.now(Doing::Acquiring(Operation::default())), &mut Vec::new())?;
-        trial.try_releases(&fresh)?;
+        trial.try_releases(fresh)?;
         Ok(trial)
     }
 
@@ -596,6 +737,7 @@ impl<'a> Trial<'a> {
         if self.runs > most || received.len() > MOST_RECEIVED {
             return Err(NotForgettable);
         }
+        self.is_of_all &= self.does_the_same_under_another_name(actor, &path, &next);
         if let NextAction::End { won, .. } = &next {
             self.won.extend(won.iter().filter(|hold| !self.won.contains(hold)).cloned().collect::<Vec<_>>());
         }
@@ -620,6 +762,13 @@ impl<'a> Trial<'a> {
         self.tried.resize_with(self.paths.len(), Vec::new);
         self.tried[path].push((received.as_slice().into(), behaviour));
         Ok(behaviour)
+    }
+
+    fn does_the_same_under_another_name(&self, actor: &Actor, path: &Path, next: &NextAction) -> bool {
+        let renamed = Actor { restarts: u8::MAX, tokens_drawn: u8::MAX, ..actor.clone() };
+        self.is_of_all
+            && path_of(self.client.named_as(usize::from(u8::MAX)), &renamed)
+                .is_some_and(|(other_path, other)| other_path == *path && other == *next)
     }
 
     /// The behaviour, by all that the client may receive next.
@@ -652,7 +801,9 @@ impl<'a> Trial<'a> {
         };
         let now = match self.inputs {
             Inputs::Sample => first_and_last(&now),
-            Inputs::All | Inputs::LiveBy(_) if is_clock && received.is_empty() => tried_first(&now),
+            Inputs::All | Inputs::LiveBy(_) if is_clock && received.is_empty() => {
+                tried_first(&now, self.answers.scene.horizon.is_none())
+            }
             Inputs::All | Inputs::LiveBy(_) => now,
         };
         Ok(long_ago.into_iter().chain(never).chain(now).collect())
@@ -671,6 +822,7 @@ impl<'a> Trial<'a> {
             let others = [Reply::Array(vec![Reply::ok()]), Reply::Nil];
             replies.extend(others.into_iter().filter(|other| !replies.contains(other)).collect::<Vec<_>>());
         }
+        replies.extend(self.met(command).into_iter().filter(|new| !replies.contains(new)).collect::<Vec<_>>());
         if let Some(stamp) = replies.iter().find(|reply| self.has_moment(reply)).cloned() {
             let long_ago = LONG_AGO.map(|ago| moved(&self.stamps, &stamp, &|moment| moment - ago));
             self.long_ago.extend(long_ago.iter().cloned().map(Received::Reply));
@@ -681,10 +833,35 @@ impl<'a> Trial<'a> {
         Ok(replies)
     }
 
+    /// What searches have met as replies to this command; where there is a moment in one, it is tried at all ticks.
+    fn met(&self, command: &Command) -> Vec<Reply> {
+        let Answers { met, span_ns: (first, last), scene, .. } = self.answers;
+        let tick_ns = Retiming::of(scene).moment(1).max(1);
+        let command = timeless(&self.stamps, command);
+        let mut replies = Vec::new();
+        for Untried { reply, .. } in met.replies.iter().filter(|it| it.command == command) {
+            let Some(moment) = self.moment_in(reply) else {
+                replies.push(reply.clone());
+                continue;
+            };
+            let mut to = first + (moment - first).rem_euclid(tick_ns);
+            while to <= *last {
+                replies.push(moved(&self.stamps, reply, &|other| other - moment + to));
+                to += tick_ns;
+            }
+        }
+        replies
+    }
+
     fn has_moment(&self, reply: &Reply) -> bool {
-        let found = Cell::new(false);
+        self.moment_in(reply).is_some()
+    }
+
+    /// The first moment in it.
+    fn moment_in(&self, reply: &Reply) -> Option<i64> {
+        let found = Cell::new(None);
         moved(&self.stamps, reply, &|moment| {
-            found.set(true);
+            found.set(found.get().or(Some(moment)));
             moment
         });
         found.get()
@@ -730,7 +907,17 @@ impl<'a> Trial<'a> {
                 by_path.insert(((*path).clone(), in_flight), representative);
             }
         }
-        Representatives { by_path, tried: all_tried }
+        let mut exchanges = FxHashSet::default();
+        for (command, replies) in &self.replies {
+            let command = timeless(&self.stamps, command);
+            for reply in replies {
+                if let Received::Reply(reply) = self.received.get(*reply) {
+                    exchanges.insert((command.clone(), moved(&self.stamps, reply, &|_| 0)));
+                }
+            }
+        }
+        let of = if self.is_of_all { None } else { Some(self.name) };
+        Representatives { of, by_path, tried: all_tried, exchanges }
     }
 }
 
@@ -781,9 +968,11 @@ impl TriedPath {
         Self { live: live.into(), behaviours, dead }
     }
 
-    /// Whether it does the same as the other, whatever that has received.
+    /// Whether it does the same as the other, whatever that has received. Nothing is known of one that was only tried with what was
+    /// long ago.
     fn represents(&self, other: &Self) -> bool {
         self.dead.is_some()
+            && !other.behaviours.is_empty()
             && other.behaviours.iter().all(|(received, behaviour)| self.behaviours.get(received) == Some(behaviour))
     }
 
@@ -795,9 +984,12 @@ impl TriedPath {
     }
 }
 
-/// Of all moments, those that are tried as the first of an operation.
-fn tried_first<T: Copy>(all: &[T]) -> Vec<T> {
-    [0, 1, all.len() / 2].into_iter().filter_map(|at| all.get(at).copied()).collect()
+/// Of all moments, those that are tried as the first of an operation: where the clock ends, also the last ones, which alone may lie
+/// behind what others have written.
+fn tried_first<T: Copy>(all: &[T], clock_ends: bool) -> Vec<T> {
+    let last_two = if clock_ends { all.len().saturating_sub(2)..all.len() } else { 0..0 };
+    let is_tried = |at: &usize| [0, 1, all.len() / 2].contains(at) || last_two.contains(at);
+    (0..all.len()).filter(is_tried).map(|at| all[at]).collect()
 }
 
 /// Of all moments, those that are in the sample.

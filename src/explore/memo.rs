@@ -6,6 +6,8 @@ mod exchanges;
 mod keys;
 mod retimings;
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use causes::Causes;
@@ -18,12 +20,13 @@ use super::actor::Actor;
 use super::blame::Attribution;
 use super::blame::{Cause, CauseId};
 use super::direct::Direct;
-use super::forgetting::Forgetting;
+use super::forgetting::{Forgetting, Untried};
 use super::intern::{Interner, PartOfWorld};
 use super::parts::{ClientView, Input, Parts, Request, ServerView};
 use super::scene::Scene;
 use super::server_side::ServerSide;
 use super::world::World;
+use crate::sim::Server;
 use crate::wire::{Command, Reply};
 
 /// Parts by id, and all answers so far.
@@ -51,6 +54,8 @@ pub(super) struct Memo<'a> {
     retimings: Option<Retimings>,
     forgetting: Option<Forgetting<'a>>,
     ended: FxHashMap<(u32, u32), u32>,
+    /// The names of commands that were sent and are not simulated.
+    unknown_commands: BTreeSet<String>,
 }
 
 /// A question not asked before.
@@ -105,6 +110,7 @@ impl<'a> Memo<'a> {
             retimings: scene.horizon.map(|horizon| Retimings::new(scene, horizon)),
             forgetting: None,
             ended: FxHashMap::default(),
+            unknown_commands: BTreeSet::new(),
         }
     }
 
@@ -118,6 +124,16 @@ impl<'a> Memo<'a> {
     /// Forgets what no step looks at from now on.
     pub(super) fn forget(&mut self, forgetting: Option<Forgetting<'a>>) {
         self.forgetting = forgetting;
+    }
+
+    /// What clients have received that was not tried before the search.
+    pub(super) fn untried(&self) -> &[Untried] {
+        self.forgetting.as_ref().map_or(&[], Forgetting::untried)
+    }
+
+    /// The names of commands that were sent and are not simulated.
+    pub(super) fn unknown_commands(&self) -> &BTreeSet<String> {
+        &self.unknown_commands
     }
 
     /// What is known of exchanges of clients.
@@ -206,6 +222,9 @@ impl<'a> Memo<'a> {
             }
             Question::Tell { who, actor, input } => {
                 let whole_input = input.map(|reply| self.replies.get(reply).clone());
+                if let (Some(forgetting), Input::Reply(reply)) = (&mut self.forgetting, &whole_input) {
+                    forgetting.note_reply(who, self.actors.get(actor), reply);
+                }
                 let Ok(after) = direct.input(who, self.actors.get(actor), whole_input);
                 let after = match &self.forgetting {
                     Some(forgetting) => forgetting.forget(who, after),
@@ -216,6 +235,11 @@ impl<'a> Memo<'a> {
             }
             Question::Ask { node, request } => {
                 let whole_request = request.map(|command| self.commands.get(command).clone());
+                if let Request::Command(_, command, _) = &whole_request
+                    && !Server::is_simulated(command)
+                {
+                    self.unknown_commands.insert(String::from_utf8_lossy(command.name()).into_owned());
+                }
                 let Ok((after, reply)) = direct.ask(self.nodes.get(node), whole_request);
                 let answer = (self.node(after), self.replies.id(reply));
                 self.asks.insert(ask_key(node, request), answer);

@@ -34,25 +34,41 @@ impl Search<'_> {
         if !self.reduced || !self.can_be_reduced() {
             return Run::new(self.reduced(false)).findings(watch);
         }
-        let forgetting = Forgetting::of(self.scene);
+        let mut forgetting = Forgetting::of(self.scene);
         // What a client holds counts for longer where it is judged: those properties have a search of their own.
         let (of_holds, others): (Vec<_>, Vec<_>) = self.properties.iter().partition(|it| it.is_about_holds());
         if forgetting.is_none() || of_holds.is_empty() || others.is_empty() {
-            return self.run_reduced(forgetting, watch);
+            return self.run_reduced(&mut forgetting, watch);
         }
-        let of_holds = self.properties(&of_holds).run_reduced(forgetting.clone(), watch);
-        of_holds.with_others(self.properties(&others).run_reduced(forgetting, watch))
+        let of_holds = self.properties(&of_holds).run_reduced(&mut forgetting, watch);
+        of_holds.with_others(self.properties(&others).run_reduced(&mut forgetting, watch))
     }
 
-    fn run_reduced(&self, forgetting: Option<Forgetting<'_>>, watch: &mut dyn FnMut(&Progress)) -> Findings {
-        let reduced = Run::new(*self).forgetting(forgetting.clone()).findings(watch);
+    fn run_reduced<'a>(&self, forgetting: &mut Option<Forgetting<'a>>, watch: &mut dyn FnMut(&Progress)) -> Findings
+    where
+        Self: 'a,
+    {
+        let reduced = self.run_forgetting(forgetting, watch);
         let broken: Vec<Property> = reduced.violations.iter().map(|violation| violation.property).collect();
         if broken.is_empty() {
             return reduced;
         }
         // For the shortest schedules.
         let whole = self.reduced(false).properties(&broken).stop(Stop::AllViolated);
-        reduced.with_shortest(Run::new(whole).forgetting(forgetting).findings(watch))
+        reduced.with_shortest(whole.run_forgetting(forgetting, watch))
+    }
+
+    /// Starts again, forgetting less, until no client receives what was not tried.
+    fn run_forgetting<'a>(&self, forgetting: &mut Option<Forgetting<'a>>, watch: &mut dyn FnMut(&Progress)) -> Findings
+    where
+        Self: 'a,
+    {
+        loop {
+            match Run::new(*self).forgetting(forgetting.clone()).findings_if_tried(watch) {
+                Ok(findings) => return findings,
+                Err(untried) => *forgetting = forgetting.take().and_then(|it| it.with_tried(&untried)),
+            }
+        }
     }
 }
 
@@ -69,6 +85,8 @@ pub(super) struct Run<'a> {
     steps: u64,
     met: FoundViolations,
     starvation: Option<Starvation>,
+    /// How many states there were when a client had first received what was not tried.
+    tried_until: Option<usize>,
     #[cfg(test)]
     leaves_out: Option<super::expand::LeftOut>,
 }
@@ -119,6 +137,7 @@ impl<'a> Run<'a> {
             steps: 0,
             met: FoundViolations::default(),
             starvation: None,
+            tried_until: None,
             #[cfg(test)]
             leaves_out: None,
         }
@@ -166,6 +185,9 @@ impl<'a> Run<'a> {
             }
             let progress = Progress { states: self.visited.len(), depth, bytes: self.visited.bytes() };
             watch(&progress);
+            if self.is_to_start_again() {
+                return Some(End::Interrupted);
+            }
             if progress.states >= self.search.max_states {
                 return Some(End::StatesBound(progress.states));
             }
@@ -229,6 +251,15 @@ impl<'a> Run<'a> {
                 store(shards, 0, outboxes, handed_over);
             }
         });
+    }
+
+    /// Whether what was not tried makes this search worthless. It goes on for as many states again, to meet more of that.
+    fn is_to_start_again(&mut self) -> bool {
+        if self.memo.untried().is_empty() {
+            return false;
+        }
+        let states = self.visited.len();
+        states >= self.tried_until.get_or_insert(states).saturating_mul(2)
     }
 
     fn is_satisfied(&self) -> bool {

@@ -1,5 +1,6 @@
 //! A search: what it is asked, what it finds.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
@@ -88,8 +89,11 @@ pub struct Findings {
     pub taken_for_others: f64,
     /// Properties that could not be judged. About the future: the search was not exhausted, time stands still at the end
     /// ([`Bounds::afterwards`](super::Bounds::afterwards)), or no client tries without end. Phantoms: a dead owner's lock is
-    /// still running at the start of a clock that never ends.
+    /// still running at the start of a clock that never ends. All that is not violated: a client sends a command that is not
+    /// simulated ([`unknown_commands`](Self::unknown_commands)).
     pub unjudged: Vec<Property>,
+    /// The names of commands that clients have sent and that are not simulated: they were answered as unknown.
+    pub unknown_commands: BTreeSet<String>,
     /// The violations, one for each property that does not hold, in the order of [`Property::ALL`]; where
     /// violations are reported by cause, one for each cause, the shortest first.
     pub violations: Vec<Violation>,
@@ -146,6 +150,7 @@ impl Findings {
         self.violations.sort_by(|one, other| one.order().cmp(&other.order()));
         self.unjudged
             .extend(other.unjudged.into_iter().filter(|rule| !self.unjudged.contains(rule)).collect::<Vec<_>>());
+        self.unknown_commands.extend(other.unknown_commands);
         Self {
             states: self.states + other.states,
             steps: self.steps + other.steps,
@@ -246,7 +251,9 @@ impl<'a> Search<'a> {
 
     /// Whether fewer worlds are seen, with the same verdict. Replies are received at once where nothing else depends on when they
     /// are; what can be violated so is searched for with replies at any time as well, for the shortest schedule. What no
-    /// later step of a client looks at is forgotten, as far as it is found by running the clients of the scene alone; properties that ask the server about what a client holds then have a search of their
+    /// later step of a client looks at is forgotten, as far as it is found by running the clients of the scene alone; where a
+    /// client receives a reply in the search that was not tried so, the search starts again with that reply tried as well.
+    /// Properties that ask the server about what a client holds then have a search of their
     /// own. It makes no difference for round trips that are one step, for violations by cause, and for
     /// [`Property::EveryWaiterAcquires`].
     #[must_use]

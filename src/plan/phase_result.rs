@@ -198,7 +198,7 @@ impl<'a> Look<'a> {
             let search = self.effort.interrupt.map_or(search, |interrupt| search.interrupted_by(interrupt));
             let findings = search.run(watch);
             self.result.states += findings.states;
-            self.result.exhausted &= findings.end == End::Exhausted;
+            self.result.exhausted &= findings.end == End::Exhausted && findings.unknown_commands.is_empty();
             findings.violations.into_iter().for_each(|violation| self.add(violation, scene.tick));
         }
     }

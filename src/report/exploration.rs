@@ -185,6 +185,13 @@ fn verdict(findings: &Findings, asked: Asked) -> String {
         _ => "one of those rules",
     };
     match (findings.violations.len(), findings.end) {
+        (_, End::Exhausted) if !findings.unknown_commands.is_empty() => {
+            let unknown: Vec<&str> = findings.unknown_commands.iter().map(String::as_str).collect();
+            let unknown = unknown.join(", ");
+            format!(
+                "All {states} states were seen, but {unknown} is not simulated: rules that none breaks are not judged."
+            )
+        }
         (0, End::Exhausted) => {
             format!("Impossible {bounds}, in ticks of {tick}: none of {states} states breaks {rule}.{}", between(asked))
         }

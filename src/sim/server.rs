@@ -104,6 +104,11 @@ impl Server {
         TABLE.find(command.words(), self.state.flavour).is_ok()
     }
 
+    /// Whether a simulated server of any flavour knows this command.
+    pub(crate) fn is_simulated(command: &Command) -> bool {
+        Flavour::ALL.into_iter().any(|flavour| TABLE.find(command.words(), flavour).is_ok())
+    }
+
     /// It restarts: all connections and loaded scripts are gone, and the keys too unless they were kept on disk.
     pub fn restart(&mut self, keeps_keys: bool) {
         let databases = if keeps_keys { std::mem::take(&mut self.state.databases) } else { Default::default() };

@@ -6,6 +6,7 @@ mod by_hand;
 mod faults;
 mod follow;
 mod for_all_time;
+mod forgetting;
 mod granularity;
 mod handing_over;
 mod hashed;
@@ -20,6 +21,7 @@ mod second_opinion;
 mod spin;
 mod starvation;
 mod traces;
+mod unknown_commands;
 mod waiting;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::explore::expand::Hit;
+use crate::explore::forgetting::Untried;
 use crate::explore::found::FoundViolation;
 use crate::explore::property::Property;
 use crate::explore::route::StateGraph;
@@ -13,7 +14,24 @@ impl Run<'_> {
     /// Runs to the end.
     pub(super) fn findings(mut self, watch: &mut dyn FnMut(&Progress)) -> Findings {
         let end = self.go_on(watch);
-        let unjudged = self.judge_the_future(end);
+        self.findings_at(end)
+    }
+
+    /// Runs to the end, unless a client receives what was not tried before: then that.
+    pub(super) fn findings_if_tried(mut self, watch: &mut dyn FnMut(&Progress)) -> Result<Findings, Vec<Untried>> {
+        let end = self.go_on(watch);
+        if self.memo.untried().is_empty() { Ok(self.findings_at(end)) } else { Err(self.memo.untried().to_vec()) }
+    }
+
+    fn findings_at(mut self, end: End) -> Findings {
+        let mut unjudged = self.judge_the_future(end);
+        let violations = self.violations();
+        let unknown_commands = self.memo.unknown_commands().clone();
+        if !unknown_commands.is_empty() {
+            // What clients do after an error that a server would not send proves nothing.
+            let is_broken = |rule: &Property| violations.iter().any(|violation| violation.property == *rule);
+            unjudged = self.asked.iter().filter(|rule| !is_broken(rule)).collect();
+        }
         Findings {
             states: self.visited.len(),
             steps: self.steps,
@@ -23,7 +41,8 @@ impl Run<'_> {
             end,
             taken_for_others: self.visited.taken_for_others(),
             unjudged,
-            violations: self.violations(),
+            unknown_commands,
+            violations,
         }
     }
 
