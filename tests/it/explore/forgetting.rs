@@ -109,7 +109,7 @@ fn random_protocols_break_the_same_rules_in_a_reduced_search() {
     const ONCE_WRONG: [u64; 5] = [6_039, 6_770, 7_662, 9_639, 9_693];
     const MOST_STATES: usize = 4_000;
     let (mut compared, mut broken) = (0, 0);
-    for seed in ONCE_WRONG.into_iter().chain(1..400) {
+    for seed in ONCE_WRONG.into_iter().chain(1..200) {
         let Some(RandomScene(scene)) = RandomScene::of(seed) else { continue };
         let search = Search::new(&scene).properties(&Property::ALL);
         let whole = search.max_states(if ONCE_WRONG.contains(&seed) { 60_000 } else { MOST_STATES }).run(&mut |_| ());
@@ -134,5 +134,5 @@ fn random_protocols_break_the_same_rules_in_a_reduced_search() {
             }
         }
     }
-    assert!(compared > 100 && broken > 50, "{compared} compared, {broken} with a violation");
+    assert!(compared > 40 && broken > 20, "{compared} compared, {broken} with a violation");
 }

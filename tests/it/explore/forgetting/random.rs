@@ -17,7 +17,9 @@ struct Chance(u64);
 impl Chance {
     fn of(seed: u64) -> Self {
         let mut chance = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..5).for_each(|_| drop(chance.below(2)));
+        for _ in 0..5 {
+            chance.below(2);
+        }
         chance
     }
 
