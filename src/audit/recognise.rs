@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use self::clock::TimeSpan;
 use self::dead_ends::{Beginning, DeadEnds};
+use self::opening::begins_attempt;
 pub(super) use self::opening::may_begin;
 use self::operation::RecognisedOperation;
 use super::command_name::CommandName;
@@ -293,7 +294,19 @@ impl Recogniser<'_> {
             return extended().or_else(|| self.holds(held, next, pairs.clone()));
         }
         // What begins like both is a release rather than an extension.
-        released().or_else(extended).or_else(refreshed)
+        let by_protocol = released().or_else(extended).or_else(refreshed);
+        by_protocol.or_else(|| if self.is_beside(from) { self.holds(held, from + 1, pairs.clone()) } else { None })
+    }
+
+    /// Whether a holder of a token sends this beside its protocol: it looks at its lock, or sets another time to live. It still
+    /// holds the lock, and no attempt begins so.
+    fn is_beside(&self, from: usize) -> bool {
+        let exchange = &self.exchanges[from];
+        let sets_ttl = || exchange.is_any(&[CommandName::Expire, CommandName::Pexpire]);
+        self.variant.dialect().is_none()
+            && exchange.within.is_none()
+            && (exchange.command.only_reads() || sets_ttl())
+            && !begins_attempt(self.locker, exchange)
     }
 
     /// The exchange behind an unknown script of a holder that begins with this one and has not released the lock by now: it

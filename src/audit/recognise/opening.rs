@@ -21,6 +21,12 @@ pub(in crate::audit) fn may_begin(variant: usize, first: &LockExchange) -> bool 
     }
 }
 
+/// Whether an attempt to acquire this lock can begin with this.
+pub(super) fn begins_attempt(locker: &dyn Locker, exchange: &LockExchange) -> bool {
+    let attempt = first_command(|redis| locker.acquire(&OWNER, redis), SOME_TIME);
+    attempt.is_none_or(|attempt| is_comparable(&attempt, &exchange.command))
+}
+
 /// Those of all variants, in their order; `None` for a client behind a guard, whose guard begins with a script of its own.
 fn openings() -> &'static [Option<Openings>] {
     static ALL: LazyLock<Vec<Option<Openings>>> = LazyLock::new(|| {
