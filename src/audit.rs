@@ -63,11 +63,13 @@ mod hold;
 mod holds;
 
 mod conversation;
+mod expiry_decision;
 mod judge;
 mod keys;
 mod live;
 mod lock;
 mod locks;
+mod undecided_expiry;
 
 mod clients;
 mod recent_looks;

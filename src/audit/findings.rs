@@ -55,6 +55,11 @@ impl FindingList {
         self.found_at = (line, lock);
     }
 
+    /// What is found from now on is found when this line is read, of the same lock.
+    pub(super) fn reads_line(&mut self, line: u64) {
+        self.found_at.0 = line;
+    }
+
     /// Adds a finding.
     pub(super) fn push(&mut self, key: &Key, database: u32, verdict: Verdict) -> FindingPlace {
         let place = FindingPlace(self.settled + self.open.len());

@@ -5,6 +5,7 @@
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::command_name::CommandName;
 use super::compare_and_delete;
@@ -61,6 +62,10 @@ pub(super) struct KeySet(u64);
 
 /// All commands reach the server in the order of the trace: one connection is enough.
 const SESSION: Session = Session(1);
+/// MONITOR lists a command with the time at which it is listed, since Redis 7.0 after it ran. By the time at which the command began,
+/// which is taken to be less than this earlier, the server sets expiries and finds keys expired, both in whole milliseconds: so an
+/// expiry may be a millisecond earlier than by the listed times, and so may a command.
+const MONITOR_DELAY: Duration = Duration::from_millis(1);
 /// The owner in a lock of which only that it is held is known.
 const UNKNOWN_OWNER: &str = "stranger";
 
@@ -171,6 +176,37 @@ impl Keys {
                 state.written = None;
             }
         }
+    }
+
+    /// Which of these keys expire so close to this moment that a command listed then may have found them, or not.
+    pub(super) fn expiring_at(&self, keys: KeySet, at: UnixTime) -> KeySet {
+        let earlier = at.saturating_sub(MONITOR_DELAY);
+        let is_near = |index: usize| {
+            let expires_at = self.stored(index, earlier).and_then(|stored| stored.expires_at);
+            expires_at.is_some_and(|end| end.as_millis() <= at.as_millis())
+        };
+        self.set(|index, _| keys.has(index) && is_near(index))
+    }
+
+    /// Lets these keys be expired at this moment, or still exist.
+    pub(super) fn decide_expiry(&mut self, keys: KeySet, has_expired: bool, at: UnixTime) {
+        let expiring: Vec<Key> =
+            self.iter().enumerate().filter(|(index, _)| keys.has(*index)).map(|(_, state)| state.key.clone()).collect();
+        for key in expiring {
+            if has_expired {
+                self.delete(&key, at);
+            } else {
+                let lasts = Command::new("PEXPIREAT").arg(&key).arg(at.as_millis().to_string());
+                self.server.call(SESSION, &lasts, at.saturating_sub(MONITOR_DELAY));
+            }
+        }
+    }
+
+    /// What this returns, and the server after it; the server is then as it was.
+    pub(super) fn try_out<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (T, Server) {
+        let earlier = self.server.clone();
+        let result = run(self);
+        (result, std::mem::replace(&mut self.server, earlier))
     }
 
     /// Runs a command and returns its reply.
@@ -332,7 +368,7 @@ impl Keys {
     }
 
     /// What the key would hold after this, if that is not what it holds.
-    fn would_write(&mut self, index: usize, event: &LockEvent) -> Option<Stored> {
+    pub(super) fn would_write(&mut self, index: usize, event: &LockEvent) -> Option<Stored> {
         let earlier = self.server.clone();
         self.run(event);
         let key = &self.all[index].key;

@@ -17,6 +17,7 @@ use super::judge::{self, EndlessWait, Lifetimes};
 use super::keys::{KeySet, Keys, Written};
 use super::live::{HoldChange, HoldEvent, LiveHolder, LiveLock};
 use super::stamp;
+use super::undecided_expiry::UndecidedExpiry;
 use super::variants::{Variant, VariantSet};
 use crate::race_id::RaceId;
 use crate::sim::{Stored, Value};
@@ -41,6 +42,8 @@ pub(super) struct AuditedLock {
     began_at: UnixTime,
     /// The token of the client to which it was handed over last.
     granted: Option<Vec<u8>>,
+    /// A command that ran when a key expired, and what came after it, until that decides whether the key was still there.
+    pub(super) undecided: Option<UndecidedExpiry>,
     /// What has ended and was not collected yet, if it is kept.
     pub(super) episodes: Option<Vec<Episode>>,
     /// Which holds began and ended and were not collected yet, if that is kept.
@@ -76,6 +79,7 @@ impl AuditedLock {
             last_at: at,
             began_at,
             granted: None,
+            undecided: None,
             episodes: None,
             hold_events: None,
         }
@@ -103,8 +107,14 @@ impl AuditedLock {
         }
     }
 
-    /// Observes an event that concerns this key.
-    pub(super) fn observe(&mut self, grammar: &mut Grammar, findings: &mut FindingList, key: &[u8], event: LockEvent) {
+    /// Observes an event that concerns this key, and whose reply is known or follows from what the keys hold.
+    pub(super) fn observe_decided(
+        &mut self,
+        grammar: &mut Grammar,
+        findings: &mut FindingList,
+        key: &[u8],
+        event: LockEvent,
+    ) {
         let at = event.at;
         self.last_at = at;
         let key = self.keys.home_of(key);
@@ -274,6 +284,11 @@ impl AuditedLock {
         Some(attempt.event().clone())
     }
 
+    /// Whether the lock was ever handed over to a waiter.
+    pub(super) fn is_handed_over(&self) -> bool {
+        self.granted.is_some()
+    }
+
     /// Whether the lock was handed over to the client of this attempt, which still holds it.
     pub(super) fn has_been_granted(&self, attempt: &LockEvent) -> bool {
         let Some(token) = &self.granted else { return false };
@@ -346,11 +361,22 @@ impl AuditedLock {
             statistics.multiplexed += u64::from(self.conversations[index].is_by_token);
             return index;
         }
-        let is_whole = exchange.claims() || exchange.at.saturating_since(self.began_at) >= EARLY;
-        let conversation = Conversation::new(client, home, grammar, exchange, is_whole);
+        let conversation = self.begun_with(grammar, client, home, exchange);
         let holds = &self.holds;
         let is_holder = |it: &Conversation| holds.has(&it.client, it.home);
         self.conversations.add(conversation, is_holder)
+    }
+
+    /// A conversation of this client that begins with this exchange.
+    pub(super) fn begun_with(
+        &self,
+        grammar: &Grammar,
+        client: Arc<str>,
+        home: usize,
+        exchange: &LockExchange,
+    ) -> Conversation {
+        let is_whole = exchange.claims() || exchange.at.saturating_since(self.began_at) >= EARLY;
+        Conversation::new(client, home, grammar, exchange, is_whole)
     }
 
     /// Goes on with the conversation; what was left open in it may be decided by that.
@@ -475,7 +501,10 @@ impl AuditedLock {
             conversation.asked_at = Some(asked_at.unwrap_or(exchange.at));
         }
         if !is_recognised {
-            let is_lock_like = exchange.claims() && !exchange.acquires_nothing() || exchange.is(CommandName::Getset);
+            // SETEX of a cache is no attempt; of a key that clients acquire, it is one like SET.
+            let overwrites = exchange.is_any(&[CommandName::Setex, CommandName::Psetex]) && statistics.acquisitions > 0;
+            let is_lock_like =
+                exchange.claims() && !exchange.acquires_nothing() || exchange.is(CommandName::Getset) || overwrites;
             statistics.unrecognised += u64::from(is_lock_like);
             return;
         }
@@ -934,7 +963,11 @@ impl AuditedLock {
         let Value::Text(text) = &after.value else { return };
         let home = self.keys[key].home;
         let is_own = |hold: &Hold| hold.client == seen.client && hold.home == home;
-        let Some(index) = self.holds.iter().position(is_own) else { return };
+        // What another client has acquired since this hold expired is not extended by its client, which writes as a contender.
+        let is_lost = |hold: &Hold| hold.followed_by.is_some() && !hold.is_live(exchange.at);
+        let Some(index) = self.holds.iter().position(is_own).filter(|index| !is_lost(&self.holds[*index])) else {
+            return;
+        };
         let ends_at = self.ends_at(key, self.holds[index].variants, text, exchange.at);
         let hold = &mut self.holds[index];
         if hold.home == key {

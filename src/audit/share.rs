@@ -71,14 +71,17 @@ impl LockShare {
         self.locks.insert(id, lock);
     }
 
-    /// A lock of this share.
+    /// A lock of this share, which has observed all its events.
     pub(super) fn lock(&mut self, id: LockId) -> &mut AuditedLock {
-        followed(&mut self.locks, id)
+        let lock = followed(&mut self.locks, id);
+        lock.decide_at_last(&mut self.grammar, &mut self.findings, id);
+        lock
     }
 
     /// Takes a lock that joins another one.
     pub(super) fn take(&mut self, id: LockId) -> AuditedLock {
         let mut lock = self.locks.remove(&id).expect(FOLLOWED);
+        lock.decide_at_last(&mut self.grammar, &mut self.findings, id);
         lock.conversations.leave_grammar();
         lock
     }
@@ -102,7 +105,8 @@ impl LockShare {
     /// that out.
     pub(super) fn observe_script(&mut self, id: LockId, key: &[u8], event: LockEvent) {
         let claims = event.script.is_some_and(|script| script.claims);
-        if !claims || !self.lock(id).has_been_granted(&event) {
+        let is_handed_over = claims && followed(&mut self.locks, id).is_handed_over();
+        if !is_handed_over || !self.lock(id).has_been_granted(&event) {
             self.observe(id, key, event);
         }
     }
@@ -118,6 +122,7 @@ impl LockShare {
     /// A script has deleted this key.
     pub(super) fn was_deleted(&mut self, id: LockId, key: &[u8], script: &LockEvent) {
         let lock = followed(&mut self.locks, id);
+        lock.decide_at_last(&mut self.grammar, &mut self.findings, id);
         self.findings.reads(script.line, id);
         lock.was_deleted(&self.grammar, &mut self.findings, key, script);
     }
@@ -125,6 +130,7 @@ impl LockShare {
     /// A command has deleted all keys of a lock; after a swap of databases, they may hold anything.
     pub(super) fn lose_all(&mut self, id: LockId, event: &LockEvent, is_swap: bool) {
         let lock = followed(&mut self.locks, id);
+        lock.decide_at_last(&mut self.grammar, &mut self.findings, id);
         self.findings.reads(event.line, id);
         lock.lose_all(&mut self.findings, event, is_swap);
         collect(&mut self.episodes, &mut self.hold_events, lock);
@@ -167,6 +173,7 @@ impl LockShare {
     ) -> BTreeMap<LockId, AuditedLock> {
         let mut forgotten: BTreeMap<_, _> = self.locks.extract_if(|_, lock| is_forgotten(lock)).collect();
         for (id, lock) in &mut forgotten {
+            lock.decide_at_last(&mut self.grammar, &mut self.findings, *id);
             self.findings.reads(line, *id);
             lock.settle(&mut self.findings, at);
             collect(&mut self.episodes, &mut self.hold_events, lock);

@@ -191,3 +191,22 @@ fn what_a_key_of_a_forgotten_lock_holds_is_not_known_once_it_was_written() {
     let found = audit(&text);
     assert!(found.findings.iter().all(|it| it.verdict.certainty != Certainty::Certain), "{:?}", found.findings);
 }
+
+/// SETEX over a token that a client holds is no attempt that a protocol knows, as SET without NX is none; of a key that no
+/// client acquires, it is what a cache sends.
+#[test]
+fn setex_counts_like_set_where_clients_acquire() {
+    for command in [r#""SET" "lock" "{}" "EX" "30""#, r#""SETEX" "lock" "30" "{}""#, r#""PSETEX" "lock" "30000" "{}""#]
+    {
+        let found = held_while(&command.replace("{}", BOB), "");
+        assert_eq!(found.locks[0].statistics.unrecognised, 1, "{command}: {found:#?}");
+    }
+    let cache = r#"1700000000.000000 [0 10.0.0.1:1] "GET" "page"
+1700000000.100000 [0 10.0.0.1:1] "SETEX" "page" "30" "one"
+1700000000.200000 [0 10.0.0.2:1] "GET" "page"
+1700000031.000000 [0 10.0.0.2:1] "GET" "page"
+1700000031.100000 [0 10.0.0.2:1] "SETEX" "page" "30" "two"
+"#;
+    let counted = audit(cache).locks.iter().map(|lock| lock.statistics.unrecognised).sum::<u64>();
+    assert_eq!(counted, 0);
+}
