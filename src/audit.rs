@@ -88,4 +88,4 @@ pub use episode::Episode;
 pub use finding::{Certainty, Evidence, Finding, Verdict};
 pub use live::{HoldChange, HoldEvent, LiveHolder, LiveLock};
 pub use statistics::{Durations, LockStatistics};
-pub use summary::{Audit, LockSummary, SteppedBack};
+pub use summary::{Audit, LockSummary, OtherLocks, SteppedBack};

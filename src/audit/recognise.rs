@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use self::clock::TimeSpan;
 use self::dead_ends::{Beginning, DeadEnds};
-use self::opening::begins_attempt;
 pub(super) use self::opening::may_begin;
+use self::opening::{begins_attempt, server_time};
 use self::operation::RecognisedOperation;
 use super::command_name::CommandName;
 use super::correspondence::{Correspondence, OWNER};
@@ -415,10 +415,4 @@ impl Recogniser<'_> {
         let uptime_ns = self.moment(value)?.as_nanos().saturating_sub(lease_ns);
         Some(wrote.as_nanos().saturating_sub(uptime_ns))
     }
-}
-
-/// What TIME answers at this moment.
-fn server_time(at: UnixTime) -> Reply {
-    let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
-    Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
 }

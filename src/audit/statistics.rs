@@ -106,6 +106,11 @@ impl LockStatistics {
         self.multiplexed + self.pooled + self.unfollowed > 0
     }
 
+    /// Whether clients acquire the lock, or try to, both as a known protocol does and as none does.
+    pub fn mixes_protocols(&self) -> bool {
+        self.acquisitions + self.refusals > 0 && self.unrecognised > 0
+    }
+
     /// Adds those of another lock.
     pub(super) fn merge(&mut self, other: &Self) {
         self.acquisitions += other.acquisitions;

@@ -34,8 +34,8 @@ pub struct Audit {
     pub length: Duration,
     /// Every lock that was acquired, the busiest first.
     pub locks: Vec<LockSummary>,
-    /// Number of locks that are not in `locks`, and what happened there.
-    pub others: (u64, LockStatistics),
+    /// The locks that are not in `locks`.
+    pub others: OtherLocks,
     /// The races that happened, in the order of their lines: of one race on one key the first few and the last.
     pub findings: Vec<Finding>,
     /// Where the clock of the trace goes back, if it does.
@@ -74,11 +74,33 @@ pub struct LockSummary {
     pub statistics: LockStatistics,
 }
 
+/// Locks that are not kept apart.
+#[derive(Clone, Debug, Default)]
+pub struct OtherLocks {
+    /// How many there are.
+    pub keys: u64,
+    /// How many of them have clients that could only be [guessed](LockStatistics::guessed).
+    pub guessed: u64,
+    /// How many of them are acquired by known protocols and [by others](LockStatistics::mixes_protocols).
+    pub mixed: u64,
+    /// What happened at all of them.
+    pub statistics: LockStatistics,
+}
+
+impl OtherLocks {
+    fn add(&mut self, lock: &LockStatistics) {
+        self.keys += 1;
+        self.guessed += u64::from(lock.guessed > 0);
+        self.mixed += u64::from(lock.mixes_protocols());
+        self.statistics.merge(lock);
+    }
+}
+
 /// Locks that are forgotten, and what is kept of them.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     known: BTreeMap<(u32, Key), KeptSummary>,
-    others: (u64, LockStatistics),
+    others: OtherLocks,
     /// The hashes of the keys that no command has changed since their locks were forgotten.
     unchanged: HashSet<u64, FxBuildHasher>,
 }
@@ -118,7 +140,7 @@ impl Summaries {
     pub(super) fn cap(&self, findings: &mut [Finding]) {
         for finding in findings {
             let kept = self.known.get(&(finding.database, finding.key.clone()));
-            if kept.map_or(&self.others.1, |kept| &kept.statistics).is_in_doubt() {
+            if kept.map_or(&self.others.statistics, |kept| &kept.statistics).is_in_doubt() {
                 finding.verdict.certainty = Certainty::Possible;
             }
         }
@@ -159,8 +181,7 @@ impl Summaries {
         self.known.retain(|_, kept| {
             let stays = kept.statistics.acquisitions > median;
             if !stays {
-                others.0 += 1;
-                others.1.merge(&kept.statistics);
+                others.add(&kept.statistics);
             }
             stays
         });
@@ -211,7 +232,8 @@ fn a_finding_on_a_key_that_is_not_kept_apart_is_no_surer_than_the_least_sure_of_
     let finding = Finding { key: Key::from("lock"), database: 0, verdict, more: 0 };
     for (pooled, expected) in [(0, Certainty::Certain), (1, Certainty::Possible)] {
         let statistics = LockStatistics { pooled, ..LockStatistics::default() };
-        let summaries = Summaries { others: (2, statistics), ..Summaries::default() };
+        let others = OtherLocks { keys: 2, statistics, ..OtherLocks::default() };
+        let summaries = Summaries { others, ..Summaries::default() };
         let audit = summaries.finish(vec![finding.clone()], 1, 1, Duration::ZERO);
         assert_eq!(audit.findings[0].verdict.certainty, expected, "{pooled}");
     }

@@ -13,14 +13,15 @@ pub(super) fn doubt<'a>(identity: IdentityArgs, audits: impl Iterator<Item = &'a
 /// Why an audit without a race is no all-clear: a client tried to acquire as no known protocol does. That counts at a key where
 /// others acquire as one does; at other keys, only if no client of the trace does.
 fn unknown<'a>(audits: impl Iterator<Item = &'a Audit> + Clone) -> Option<Failure> {
-    let tried = |lock: &LockStatistics| lock.acquisitions + lock.refusals;
-    let mut listed = audits.clone().flat_map(|audit| &audit.locks).map(|lock| &lock.statistics);
-    if listed.any(|lock| tried(lock) > 0 && lock.unrecognised > 0) {
+    let is_mixed =
+        |audit: &Audit| audit.others.mixed > 0 || audit.locks.iter().any(|lock| lock.statistics.mixes_protocols());
+    if audits.clone().any(is_mixed) {
         let reason = "a client tries to acquire a lock as no known protocol does, so races may be missing";
         return Some(Failure::new(Exit::Unusable, reason));
     }
-    let (known, unrecognised) = statistics(audits)
-        .fold((0, 0), |(known, unrecognised), lock| (known + tried(lock), unrecognised + lock.unrecognised));
+    let (known, unrecognised) = statistics(audits).fold((0, 0), |(known, unrecognised), lock| {
+        (known + lock.acquisitions + lock.refusals, unrecognised + lock.unrecognised)
+    });
     (known == 0 && unrecognised > 0).then(|| {
         Failure::new(Exit::Unusable, "no known protocol sends what tries to acquire here, so races may be missing")
     })
@@ -36,5 +37,5 @@ fn unfollowed<'a>(audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
 
 /// What happened at each lock that is listed, and at the others together.
 fn statistics<'a>(audits: impl Iterator<Item = &'a Audit>) -> impl Iterator<Item = &'a LockStatistics> {
-    audits.flat_map(|audit| audit.locks.iter().map(|lock| &lock.statistics).chain([&audit.others.1]))
+    audits.flat_map(|audit| audit.locks.iter().map(|lock| &lock.statistics).chain([&audit.others.statistics]))
 }

@@ -1,7 +1,7 @@
 //! `--clients-by`: by what the clients of a trace are distinguished.
 
 use super::exit::{Exit, Failure};
-use crate::audit::{Audit, ClientsBy};
+use crate::audit::{Audit, ClientsBy, LockSummary};
 
 /// By what clients are distinguished.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -37,7 +37,9 @@ impl IdentityArgs {
 
     /// Why an audit without a race is no all-clear: on some keys the clients could only be guessed.
     pub(super) fn doubt<'a>(self, audits: impl Iterator<Item = &'a Audit>) -> Option<Failure> {
-        let keys = audits.flat_map(|audit| &audit.locks).filter(|lock| lock.statistics.guessed > 0).count();
+        let is_guessed = |lock: &&LockSummary| lock.statistics.guessed > 0;
+        let of_audit = |audit: &Audit| audit.locks.iter().filter(is_guessed).count() as u64 + audit.others.guessed;
+        let keys: u64 = audits.map(of_audit).sum();
         let noun = if keys == 1 { "key" } else { "keys" };
         let sentence = format_args!(
             "the clients of {keys} {noun} share or pool connections and write no tokens, so races may be missing: \

@@ -56,7 +56,7 @@ impl AuditReport {
     fn add(&mut self, server: Option<&str>, audit: Audit) {
         self.lines = self.lines.max(audit.lines);
         self.commands += audit.commands;
-        self.keys += audit.locks.len() + usize::try_from(audit.others.0).unwrap_or(0);
+        self.keys += audit.locks.len() + usize::try_from(audit.others.keys).unwrap_or(0);
         self.seconds = self.seconds.max((audit.length.as_secs_f64() * 1000.0).round() / 1000.0);
         self.races += audit.findings.iter().map(|finding| 1 + finding.more).sum::<u64>();
         self.locks.extend(audit.locks.iter().map(|lock| LockJson::of(server, lock)));

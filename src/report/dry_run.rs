@@ -87,7 +87,7 @@ impl DryRun {
             seconds: (audit.length.as_secs_f64() * 1000.0).round() / 1000.0,
             locks: Vec::new(),
             shared: audit.locks.iter().filter(|lock| lock.is_shared).count(),
-            others: audit.others.0,
+            others: audit.others.keys,
             lease: humantime::format_duration(lease).to_string(),
             all,
         }

@@ -4,13 +4,12 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use super::server_time;
 use crate::audit::command_name::NamedCommand;
 use crate::audit::correspondence::{OWNER, is_comparable};
 use crate::audit::exchange::LockExchange;
 use crate::audit::variants::Variant;
 use crate::lock::{Lease, Locker};
-use crate::wire::{Key, MonoTime, Pending, Reading, Transcript, Turn, UnixTime};
+use crate::wire::{Key, MonoTime, Pending, Reading, Reply, Transcript, Turn, UnixTime};
 
 /// Whether a conversation in the protocol at this index can begin with this.
 pub(in crate::audit) fn may_begin(variant: usize, first: &LockExchange) -> bool {
@@ -66,6 +65,12 @@ impl Openings {
     }
 }
 
+/// What TIME answers at this moment.
+pub(super) fn server_time(at: UnixTime) -> Reply {
+    let micros = at.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+    Reply::Array([at.as_secs(), micros].map(|part| Reply::bulk(part.to_string())).to_vec())
+}
+
 const SOME_TIME: UnixTime = UnixTime::from_nanos(1_700_000_000_000_000_000);
 
 /// The first command that an operation sends at this time; `None` if it sends none, or asks several servers.
@@ -90,7 +95,7 @@ mod tests {
     use super::*;
     use crate::audit::event::LockEvent;
     use crate::audit::scripts::scripts;
-    use crate::wire::{Command, Reply};
+    use crate::wire::Command;
 
     #[test]
     fn neither_key_nor_lease_nor_time_nor_what_was_met_makes_a_difference() {

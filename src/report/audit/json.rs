@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::describe::{describe, title};
-use crate::audit::{ClientSummary, Durations, Finding, LockStatistics, LockSummary, SteppedBack, Verdict};
+use crate::audit::{ClientSummary, Durations, Finding, LockSummary, OtherLocks, SteppedBack, Verdict};
 use crate::race_id::RaceId;
 use crate::report::moment::iso8601;
 
@@ -97,7 +97,7 @@ pub(super) struct FindingJson {
 }
 
 impl Others {
-    pub(super) fn add(&mut self, (keys, statistics): &(u64, LockStatistics)) {
+    pub(super) fn add(&mut self, OtherLocks { keys, statistics, .. }: &OtherLocks) {
         self.keys += keys;
         self.acquisitions += statistics.acquisitions;
         self.refusals += statistics.refusals;

@@ -1,5 +1,6 @@
 //! Traces that do not suffice for a verdict: exit status 3, never *no race*; and compressed ones, which are read as they are.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use flate2::Compression;
@@ -70,6 +71,33 @@ fn where_clients_are_guessed_no_command_gives_an_all_clear() {
         assert_eq!(ended.code, Some(3), "{args:?}: {ended:?}");
         assert!(ended.stderr.contains("--clients-by"), "{args:?}: {ended:?}");
     }
+}
+
+/// The quiet ones of more than 16,384 keys are counted together.
+#[test]
+fn what_is_not_understood_at_keys_that_are_not_listed_is_no_all_clear() {
+    const KEYS: u32 = 17_000;
+
+    let trace = |words: &[(&str, &str)]| {
+        let mut text = String::new();
+        for key in 0..KEYS {
+            for ((client, words), place) in words.iter().zip(key % 4 * 10..) {
+                let words = words.replace("KEY", &format!("lock:{key}"));
+                writeln!(text, "17{:08}.{place:06} [0 {client}] {words}", key / 4).unwrap();
+            }
+        }
+        text
+    };
+    let token = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+    let set = format!(r#""SET" "KEY" "{token}" "NX" "EX" "5""#);
+    let unknown = trace(&[("10.0.0.1:1", &set), ("10.0.0.2:1", r#""GETSET" "KEY" "mine""#)]);
+    let ended = audited(unknown.as_bytes());
+    assert!(ended.code == Some(3) && ended.stderr.contains("as no known protocol does"), "{ended:?}");
+    let set = r#""SET" "KEY" "1" "NX" "EX" "5""#;
+    let socket = "unix:/run/redis.sock";
+    let guessed = trace(&[(socket, set), (socket, set), (socket, set), (socket, r#""DEL" "KEY""#)]);
+    let ended = audited(guessed.as_bytes());
+    assert!(ended.code == Some(3) && ended.stderr.contains("the clients of 17000 keys"), "{ended:?}");
 }
 
 #[test]

@@ -13,13 +13,6 @@ use lockshift::race_id::RaceId;
 use super::{connections, key, text, traces};
 use crate::audit::audit;
 
-/// Recordings whose acquisitions the audit does not count exactly, and why.
-const INEXACT: [(&str, &str); 1] = [(
-    "rb-redis-getlock",
-    "lockshift sent no SETEX after its SET beside this program, which no row of the catalogue does any more: only the \
-     program's own acquisitions are counted",
-)];
-
 /// Recordings in which two hold at once: the witness counts one side's acquisition before the other's, and the connection
 /// of each does not follow from the order. Only the sum of both sides is compared.
 const SIDES_UNKNOWN: [&str; 3] = ["php-v2-phpredis", "php-v2-predis", "py2-celery-once"];
@@ -125,9 +118,8 @@ fn every_acquisition_is_counted_and_those_of_the_program_apart() {
         let (foreign, ours) = (recorded.witnessed("foreign"), recorded.witnessed("ours"));
         let of_program: u64 = recorded.foreign_clients().map(|client| client.acquisitions).sum();
         let is_exact = recorded.acquisitions() == foreign + ours;
-        let is_listed = INEXACT.iter().any(|(trace, _)| *trace == recorded.trace);
         let is_of_side = of_program == foreign || SIDES_UNKNOWN.contains(&recorded.trace);
-        if is_exact == is_listed || !is_of_side {
+        if !is_exact || !is_of_side {
             let (trace, all) = (recorded.trace, recorded.acquisitions());
             wrong.push(format!("{trace}: {of_program} and in all {all}, the witness says {foreign} + {ours}"));
         }
