@@ -105,6 +105,7 @@ impl Server {
     }
 
     /// Whether a simulated server of any flavour knows this command.
+    #[cfg(feature = "sim")]
     pub(crate) fn is_simulated(command: &Command) -> bool {
         Flavour::ALL.into_iter().any(|flavour| TABLE.find(command.words(), flavour).is_ok())
     }
